@@ -1,0 +1,55 @@
+/* The calendar: what a rule means, to the microsecond. Pure: no clock, no locale, no libc time zone.
+ *
+ * Ownership  a zone and a rule are owned by the caller, freed by their _free, immutable and so shared
+ *            between threads without locks. A rule keeps its own reference to its zone.
+ * Source     POSIX crontab, Debian cron's manual, RFC 9636 (TZif). */
+#ifndef BELFRY_CALENDAR_H
+#define BELFRY_CALENDAR_H
+
+#include <belfry/schedule.h>
+
+BELFRY_BEGIN_DECLS
+
+struct belfry_zones; /* the tz database as it was when each zone was first asked for */
+struct belfry_rule;  /* a parsed rule bound to a zone */
+
+/* A set of zones read from `directory` (NULL: $TZDIR is NOT read here; the usual system folders).
+ * Loads lazily, keeps what it loaded. Thread-safe (one lock, taken only in belfry_rule_new and
+ * version). Returns BELFRY_OK, BELFRY_NOMEM, BELFRY_CONFIGURATION (no database there). */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_zones_new(const char *directory,
+		struct belfry_zones **ret_zones, struct belfry_error *err);
+BELFRY_API void belfry_zones_free(struct belfry_zones *zones);
+/* The database's version, "2026f"; "unknown" where the folder does not say. Borrowed from zones. */
+BELFRY_API const char *belfry_zones_version(const struct belfry_zones *zones);
+
+struct belfry_rule_options {
+	size_t size;
+	bool five_fields;          /* refuse six cron fields */
+	enum belfry_dst_gap gap;
+	enum belfry_dst_fold fold;
+	belfry_time anchor;        /* for {"every": ...} without one: the creation time */
+};
+#define BELFRY_RULE_OPTIONS_INIT                                                                     \
+	{                                                                                            \
+		sizeof(struct belfry_rule_options), false, BELFRY_DST_GAP_AT_END, BELFRY_DST_FOLD_FIRST, 0   \
+	}
+
+/* Parse `text` (cron, or rule JSON where it begins with '{') for `zone`.
+ * Returns BELFRY_OK; BELFRY_INVALID_SCHEDULE (err->position is the byte at fault plus one, within
+ * `text`; also an unknown zone, with pointer "/timezone", and a rule that can never fire);
+ * BELFRY_NOMEM. Reads the zone's file the first time. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_new(struct belfry_zones *zones,
+		struct belfry_str text, struct belfry_str zone, const struct belfry_rule_options *options,
+		struct belfry_rule **ret_rule, struct belfry_error *err);
+BELFRY_API void belfry_rule_free(struct belfry_rule *rule);
+
+/* The first due time STRICTLY after `after`. BELFRY_NEVER when there is none. Allocates nothing. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_next(const struct belfry_rule *rule,
+		belfry_time after, belfry_time *ret_due);
+
+/* Seconds east of UTC that the rule's zone has at `at`. */
+BELFRY_API int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at);
+
+BELFRY_END_DECLS
+
+#endif
