@@ -19,9 +19,9 @@ struct belfry_arena {
 	struct belfry_arena_block *current;
 };
 
-#define BELFRY_ARENA_INIT                                                                            \
-	{                                                                                            \
-		NULL, NULL                                                                           \
+#define BELFRY_ARENA_INIT                                                                          \
+	{                                                                                          \
+		NULL, NULL                                                                         \
 	}
 
 BELFRY_API void belfry_arena_fini(struct belfry_arena *arena);

@@ -24,14 +24,15 @@ BELFRY_API const char *belfry_zones_version(const struct belfry_zones *zones);
 
 struct belfry_rule_options {
 	size_t size;
-	bool five_fields;          /* refuse six cron fields */
+	bool five_fields; /* refuse six cron fields */
 	enum belfry_dst_gap gap;
 	enum belfry_dst_fold fold;
-	belfry_time anchor;        /* for {"every": ...} without one: the creation time */
+	belfry_time anchor; /* for {"every": ...} without one: the creation time */
 };
-#define BELFRY_RULE_OPTIONS_INIT                                                                     \
-	{                                                                                            \
-		sizeof(struct belfry_rule_options), false, BELFRY_DST_GAP_AT_END, BELFRY_DST_FOLD_FIRST, 0   \
+#define BELFRY_RULE_OPTIONS_INIT                                                                   \
+	{                                                                                          \
+		sizeof(struct belfry_rule_options), false, BELFRY_DST_GAP_AT_END,                  \
+				BELFRY_DST_FOLD_FIRST, 0                                           \
 	}
 
 /* Parse `text` (cron, or rule JSON where it begins with '{') for `zone`.
@@ -39,8 +40,9 @@ struct belfry_rule_options {
  * `text`; also an unknown zone, with pointer "/timezone", and a rule that can never fire);
  * BELFRY_NOMEM. Reads the zone's file the first time. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_new(struct belfry_zones *zones,
-		struct belfry_str text, struct belfry_str zone, const struct belfry_rule_options *options,
-		struct belfry_rule **ret_rule, struct belfry_error *err);
+		struct belfry_str text, struct belfry_str zone,
+		const struct belfry_rule_options *options, struct belfry_rule **ret_rule,
+		struct belfry_error *err);
 BELFRY_API void belfry_rule_free(struct belfry_rule *rule);
 
 /* The first due time STRICTLY after `after`. BELFRY_NEVER when there is none. Allocates nothing. */

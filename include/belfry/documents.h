@@ -12,12 +12,13 @@
 BELFRY_BEGIN_DECLS
 
 struct belfry_document {
-	struct belfry_str kind;   /* "deployment", "setting": the host's word, 1 to 32 bytes */
-	struct belfry_str id;     /* 1 to 64 bytes */
-	struct belfry_str owner;  /* may be empty */
-	struct belfry_str name;   /* unique for (kind, owner) where it is not empty; 200 bytes at most */
-	uint64_t flags;           /* the host's own bits; `list` can ask for some of them */
-	int64_t etag;             /* rises by one with each put, from 1 */
+	struct belfry_str kind;  /* "deployment", "setting": the host's word, 1 to 32 bytes */
+	struct belfry_str id;    /* 1 to 64 bytes */
+	struct belfry_str owner; /* may be empty */
+	struct belfry_str
+			name; /* unique for (kind, owner) where it is not empty; 200 bytes at most */
+	uint64_t flags;       /* the host's own bits; `list` can ask for some of them */
+	int64_t etag;         /* rises by one with each put, from 1 */
 	belfry_time created_at;
 	belfry_time updated_at;
 	struct belfry_str bytes;
@@ -30,7 +31,8 @@ struct belfry_document_query {
 	struct belfry_str name_prefix; /* empty: all names */
 	uint64_t flags_mask;           /* only documents with (flags & mask) == flags_value */
 	uint64_t flags_value;
-	struct belfry_str after_owner; /* position of the last one returned, in the order (owner, name, id) */
+	struct belfry_str
+			after_owner; /* position of the last one returned, in the order (owner, name, id) */
 	struct belfry_str after_name;
 	struct belfry_str after_id;
 	uint32_t limit;

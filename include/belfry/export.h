@@ -3,7 +3,7 @@
 #define BELFRY_EXPORT_H
 
 #if defined(__GNUC__)
-#define BELFRY_API __attribute__((visibility("default")))
+#define BELFRY_API        __attribute__((visibility("default")))
 #define BELFRY_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define BELFRY_API
@@ -12,7 +12,7 @@
 
 #ifdef __cplusplus
 #define BELFRY_BEGIN_DECLS extern "C" {
-#define BELFRY_END_DECLS }
+#define BELFRY_END_DECLS   }
 #else
 #define BELFRY_BEGIN_DECLS
 #define BELFRY_END_DECLS

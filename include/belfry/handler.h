@@ -25,14 +25,14 @@ struct belfry_invocation {
 	struct belfry_id run;
 	enum belfry_trigger trigger;
 	struct belfry_str schedule;
-	struct belfry_str payload;  /* byte for byte what was applied with `revision` */
+	struct belfry_str payload; /* byte for byte what was applied with `revision` */
 	int64_t revision;
-	belfry_time due_at;         /* 0 for manual and replay */
+	belfry_time due_at; /* 0 for manual and replay */
 	struct belfry_id replayed_from;
-	uint32_t attempt;           /* from 1 */
-	belfry_fence fence;         /* pass it on: the far end can refuse a lower one */
+	uint32_t attempt;   /* from 1 */
+	belfry_fence fence; /* pass it on: the far end can refuse a lower one */
 	uint32_t stands_for;
-	belfry_duration timeout;    /* of this attempt; 0: none */
+	belfry_duration timeout; /* of this attempt; 0: none */
 };
 
 /* How a turn ended, where it has ended by the time it is admitted (webhook, exec, chat). */

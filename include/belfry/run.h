@@ -47,7 +47,7 @@ enum belfry_step {
 
 /* The Session of this Run is the host's own and carries the Run's id: it is stored WITH the Run, and
  * start_session is not called (performance.md, "What follows", 3). */
-#define BELFRY_RUN_F_LOCAL_SESSION 1u
+#define BELFRY_RUN_F_LOCAL_SESSION    1u
 #define BELFRY_RUN_F_OUTPUT_TRUNCATED 2u
 
 struct belfry_run {
@@ -56,26 +56,26 @@ struct belfry_run {
 	enum belfry_trigger trigger;
 	enum belfry_run_state state;
 	enum belfry_run_status status;
-	uint32_t flags;              /* BELFRY_RUN_F_... */
-	int64_t revision;            /* of the schedule, captured when the Run was made */
-	belfry_time due_at;          /* 0 for manual and replay (T057) */
-	belfry_time ready_at;        /* not dispatched before */
+	uint32_t flags;       /* BELFRY_RUN_F_... */
+	int64_t revision;     /* of the schedule, captured when the Run was made */
+	belfry_time due_at;   /* 0 for manual and replay (T057) */
+	belfry_time ready_at; /* not dispatched before */
 	belfry_time created_at;
-	belfry_time started_at;      /* first holder; 0 until then */
-	belfry_time dispatched_at;   /* turn stored; 0 until then */
-	belfry_time finished_at;     /* status became terminal; 0 until then */
+	belfry_time started_at;    /* first holder; 0 until then */
+	belfry_time dispatched_at; /* turn stored; 0 until then */
+	belfry_time finished_at;   /* status became terminal; 0 until then */
 	struct belfry_id replayed_from;
-	struct belfry_id holder;     /* incarnation; all zero where there is none */
-	belfry_fence fence;          /* of the latest holder; 0 before the first */
-	uint32_t attempt;            /* number of the latest attempt, from 1; 0 before the first */
-	uint32_t failures;           /* failed attempts of the present step */
-	uint32_t takeovers;          /* in a row, with nothing new stored */
-	uint32_t stands_for;         /* due times it stands for: 1, more with missed: fire_once */
-	struct belfry_str session;   /* empty until stored */
+	struct belfry_id holder;   /* incarnation; all zero where there is none */
+	belfry_fence fence;        /* of the latest holder; 0 before the first */
+	uint32_t attempt;          /* number of the latest attempt, from 1; 0 before the first */
+	uint32_t failures;         /* failed attempts of the present step */
+	uint32_t takeovers;        /* in a row, with nothing new stored */
+	uint32_t stands_for;       /* due times it stands for: 1, more with missed: fire_once */
+	struct belfry_str session; /* empty until stored */
 	struct belfry_str turn;
 	enum belfry_run_error error;
-	struct belfry_str message;   /* public sentence that goes with the error, may be empty */
-	struct belfry_str detail;    /* for operators */
+	struct belfry_str message; /* public sentence that goes with the error, may be empty */
+	struct belfry_str detail;  /* for operators */
 	struct belfry_str tz_version;
 };
 
@@ -98,11 +98,11 @@ struct belfry_gap {
 	struct belfry_str schedule; /* empty: of every schedule */
 	belfry_time from;
 	belfry_time to;
-	int64_t count;              /* due times in it */
-	bool is_at_least;           /* counting stopped there */
-	int32_t reason;             /* enum belfry_gap_reason */
+	int64_t count;    /* due times in it */
+	bool is_at_least; /* counting stopped there */
+	int32_t reason;   /* enum belfry_gap_reason */
 	int64_t revision;
-	struct belfry_str who;      /* free text: "planner", a token's name */
+	struct belfry_str who; /* free text: "planner", a token's name */
 	belfry_time written_at;
 };
 

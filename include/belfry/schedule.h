@@ -11,7 +11,12 @@
 BELFRY_BEGIN_DECLS
 
 /* Every list below is stored: append only. The first value is the default. */
-enum belfry_missed { BELFRY_MISSED_SKIP, BELFRY_MISSED_FIRE_ONCE, BELFRY_MISSED_CATCH_UP, BELFRY_MISSED_COUNT };
+enum belfry_missed {
+	BELFRY_MISSED_SKIP,
+	BELFRY_MISSED_FIRE_ONCE,
+	BELFRY_MISSED_CATCH_UP,
+	BELFRY_MISSED_COUNT
+};
 enum belfry_overlap {
 	BELFRY_OVERLAP_ALLOW,
 	BELFRY_OVERLAP_SKIP,
@@ -20,10 +25,28 @@ enum belfry_overlap {
 	BELFRY_OVERLAP_CANCEL_PREVIOUS,
 	BELFRY_OVERLAP_COUNT
 };
-enum belfry_interrupted { BELFRY_INTERRUPTED_RESUME, BELFRY_INTERRUPTED_ABANDON, BELFRY_INTERRUPTED_COUNT };
-enum belfry_on_exhausted { BELFRY_EXHAUSTED_KEEP, BELFRY_EXHAUSTED_DISABLE, BELFRY_EXHAUSTED_COUNT };
-enum belfry_dst_gap { BELFRY_DST_GAP_AT_END, BELFRY_DST_GAP_SKIP, BELFRY_DST_GAP_SHIFT, BELFRY_DST_GAP_COUNT };
-enum belfry_dst_fold { BELFRY_DST_FOLD_FIRST, BELFRY_DST_FOLD_LAST, BELFRY_DST_FOLD_BOTH, BELFRY_DST_FOLD_COUNT };
+enum belfry_interrupted {
+	BELFRY_INTERRUPTED_RESUME,
+	BELFRY_INTERRUPTED_ABANDON,
+	BELFRY_INTERRUPTED_COUNT
+};
+enum belfry_on_exhausted {
+	BELFRY_EXHAUSTED_KEEP,
+	BELFRY_EXHAUSTED_DISABLE,
+	BELFRY_EXHAUSTED_COUNT
+};
+enum belfry_dst_gap {
+	BELFRY_DST_GAP_AT_END,
+	BELFRY_DST_GAP_SKIP,
+	BELFRY_DST_GAP_SHIFT,
+	BELFRY_DST_GAP_COUNT
+};
+enum belfry_dst_fold {
+	BELFRY_DST_FOLD_FIRST,
+	BELFRY_DST_FOLD_LAST,
+	BELFRY_DST_FOLD_BOTH,
+	BELFRY_DST_FOLD_COUNT
+};
 enum belfry_phase {
 	BELFRY_PHASE_ACTIVE,
 	BELFRY_PHASE_PAUSED,
@@ -34,29 +57,30 @@ enum belfry_phase {
 
 struct belfry_policies {
 	enum belfry_missed missed;
-	belfry_duration missed_max_age;   /* 0: the policy's own (1 h, 7 days) */
-	uint32_t missed_max_count;        /* 0: 10 */
+	belfry_duration missed_max_age; /* 0: the policy's own (1 h, 7 days) */
+	uint32_t missed_max_count;      /* 0: 10 */
 	belfry_duration grace;
 	belfry_duration late_limit;
 	enum belfry_overlap overlap;
 	enum belfry_interrupted interrupted;
-	uint32_t max_attempts;            /* of each step, from 1 */
+	uint32_t max_attempts; /* of each step, from 1 */
 	belfry_duration first_delay;
 	belfry_duration max_delay;
-	belfry_duration timeout;          /* of one attempt of one step; 0: none */
+	belfry_duration timeout; /* of one attempt of one step; 0: none */
 	belfry_duration session_timeout;
 	enum belfry_on_exhausted on_exhausted;
-	uint32_t disable_after;           /* consecutive FAILED Runs; 0: never */
+	uint32_t disable_after; /* consecutive FAILED Runs; 0: never */
 	enum belfry_dst_gap dst_gap;
 	enum belfry_dst_fold dst_fold;
-	belfry_duration deadline;         /* 0: none */
+	belfry_duration deadline; /* 0: none */
 };
 
-#define BELFRY_POLICIES_INIT                                                                         \
-	{                                                                                            \
-		BELFRY_MISSED_SKIP, 0, 0, 0, BELFRY_HOUR, BELFRY_OVERLAP_ALLOW,                      \
-			BELFRY_INTERRUPTED_RESUME, 5, BELFRY_SECOND, BELFRY_MINUTE, 0, BELFRY_DAY,   \
-			BELFRY_EXHAUSTED_KEEP, 0, BELFRY_DST_GAP_AT_END, BELFRY_DST_FOLD_FIRST, 0            \
+#define BELFRY_POLICIES_INIT                                                                       \
+	{                                                                                          \
+		BELFRY_MISSED_SKIP, 0, 0, 0, BELFRY_HOUR, BELFRY_OVERLAP_ALLOW,                    \
+				BELFRY_INTERRUPTED_RESUME, 5, BELFRY_SECOND, BELFRY_MINUTE, 0,     \
+				BELFRY_DAY, BELFRY_EXHAUSTED_KEEP, 0, BELFRY_DST_GAP_AT_END,       \
+				BELFRY_DST_FOLD_FIRST, 0                                           \
 	}
 
 #define BELFRY_SCHEDULE_F_ENABLED 1u
@@ -66,28 +90,28 @@ struct belfry_policies {
 #define BELFRY_SCHEDULE_F_LOCAL_SESSION 4u
 
 struct belfry_schedule {
-	size_t size;              /* sizeof(struct belfry_schedule) */
-	uint32_t flags;           /* BELFRY_SCHEDULE_F_... */
-	int64_t revision;         /* from 1, rising with every change */
-	struct belfry_str id;     /* 1 to BELFRY_SCHEDULE_ID_BYTES bytes of printable ASCII */
-	struct belfry_str rule;   /* cron text, or the JSON of calendar.md */
-	struct belfry_str zone;   /* IANA name */
+	size_t size;                /* sizeof(struct belfry_schedule) */
+	uint32_t flags;             /* BELFRY_SCHEDULE_F_... */
+	int64_t revision;           /* from 1, rising with every change */
+	struct belfry_str id;       /* 1 to BELFRY_SCHEDULE_ID_BYTES bytes of printable ASCII */
+	struct belfry_str rule;     /* cron text, or the JSON of calendar.md */
+	struct belfry_str zone;     /* IANA name */
 	struct belfry_str fair_key; /* opaque; Runs with one key share the places (B18) */
 	struct belfry_str payload;  /* opaque; handed back with every invocation */
 	struct belfry_policies policies;
 };
 
-#define BELFRY_SCHEDULE_INIT                                                                         \
-	{                                                                                            \
-		sizeof(struct belfry_schedule), BELFRY_SCHEDULE_F_ENABLED, 0, { NULL, 0 },           \
-			{ NULL, 0 }, { NULL, 0 }, { NULL, 0 }, { NULL, 0 }, BELFRY_POLICIES_INIT     \
+#define BELFRY_SCHEDULE_INIT                                                                       \
+	{                                                                                          \
+		sizeof(struct belfry_schedule), BELFRY_SCHEDULE_F_ENABLED, 0, {NULL, 0},           \
+				{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, BELFRY_POLICIES_INIT   \
 	}
 
 #define BELFRY_SCHEDULE_ID_BYTES 64
-#define BELFRY_RULE_BYTES 4096
-#define BELFRY_ZONE_BYTES 64
-#define BELFRY_FAIR_KEY_BYTES 64
-#define BELFRY_PAYLOAD_BYTES (4u << 20)
+#define BELFRY_RULE_BYTES        4096
+#define BELFRY_ZONE_BYTES        64
+#define BELFRY_FAIR_KEY_BYTES    64
+#define BELFRY_PAYLOAD_BYTES     (4u << 20)
 
 BELFRY_API const char *belfry_phase_name(enum belfry_phase phase);
 

@@ -45,9 +45,9 @@ struct belfry_error {
 
 /* The properties of a status, from status.def. A number outside the list reads as INTERNAL.
  * All are pure, never block, and may be called from any thread; the text is static. */
-BELFRY_API const char *belfry_status_name(enum belfry_status status);  /* "NOT_FOUND" of the list */
-BELFRY_API const char *belfry_status_code(enum belfry_status status);  /* word of the HTTP API */
-BELFRY_API const char *belfry_status_text(enum belfry_status status);  /* public sentence */
+BELFRY_API const char *belfry_status_name(enum belfry_status status); /* "NOT_FOUND" of the list */
+BELFRY_API const char *belfry_status_code(enum belfry_status status); /* word of the HTTP API */
+BELFRY_API const char *belfry_status_text(enum belfry_status status); /* public sentence */
 BELFRY_API enum belfry_class belfry_status_class(enum belfry_status status);
 BELFRY_API int belfry_status_http(enum belfry_status status);
 BELFRY_API int belfry_status_exit(enum belfry_status status);

@@ -47,21 +47,21 @@ struct belfry_store {
 
 struct belfry_store_options {
 	size_t size;
-	struct belfry_str url;    /* "sqlite:PATH", "memory:" */
-	belfry_duration timeout;  /* the longest that one call may take; 0: 10 s */
-	bool is_standby;          /* wait for the present owner of an exclusive store */
-	struct belfry_str owner;  /* who we are, for the lock file: "belfry 0.1.0 pid 12" */
+	struct belfry_str url;   /* "sqlite:PATH", "memory:" */
+	belfry_duration timeout; /* the longest that one call may take; 0: 10 s */
+	bool is_standby;         /* wait for the present owner of an exclusive store */
+	struct belfry_str owner; /* who we are, for the lock file: "belfry 0.1.0 pid 12" */
 };
 
 /* ---- incarnations and beats -------------------------------------------------------------------- */
 
 struct belfry_incarnation {
 	struct belfry_id id;
-	uint64_t beat;              /* counter, rises by one with each renewal */
+	uint64_t beat; /* counter, rises by one with each renewal */
 	belfry_time registered_at;
-	belfry_time covers_from;    /* 0 until the first renewal */
+	belfry_time covers_from; /* 0 until the first renewal */
 	belfry_time covered_until;
-	belfry_time ended_at;       /* 0: lives */
+	belfry_time ended_at; /* 0: lives */
 	bool was_declared_dead;
 	struct belfry_str identity;
 	struct belfry_str version;
@@ -70,9 +70,9 @@ struct belfry_incarnation {
 
 enum belfry_beat_kind {
 	BELFRY_BEAT_REGISTER, /* insert the incarnation; beat 0; covers nothing yet */
-	BELFRY_BEAT_RENEW,    /* beat + 1; the first sets covers_from = now; covered_until = now + beat */
-	BELFRY_BEAT_DEAD,     /* end another one, only while its beat is still `expect_beat` */
-	BELFRY_BEAT_END       /* clean stop: covered_until = ended_at = now */
+	BELFRY_BEAT_RENEW, /* beat + 1; the first sets covers_from = now; covered_until = now + beat */
+	BELFRY_BEAT_DEAD, /* end another one, only while its beat is still `expect_beat` */
+	BELFRY_BEAT_END   /* clean stop: covered_until = ended_at = now */
 };
 
 /* RENEW and END answer BELFRY_STALE when the incarnation has ended; DEAD answers BELFRY_CONFLICT when
@@ -82,15 +82,16 @@ struct belfry_beat {
 	enum belfry_beat_kind kind;
 	struct belfry_id incarnation;
 	uint64_t expect_beat;
-	belfry_duration length;       /* of one beat */
-	struct belfry_id low;         /* RENEW: no open Run that was born to it has a smaller id */
-	struct belfry_str identity;   /* REGISTER */
+	belfry_duration length;     /* of one beat */
+	struct belfry_id low;       /* RENEW: no open Run that was born to it has a smaller id */
+	struct belfry_str identity; /* REGISTER */
 	struct belfry_str version;
 	struct belfry_str tz_version;
 	/* answers */
 	belfry_time now;
 	uint64_t beat;
-	struct belfry_incarnation *living; /* RENEW: every incarnation that has not ended, this one too */
+	struct belfry_incarnation
+			*living; /* RENEW: every incarnation that has not ended, this one too */
 	size_t living_count;
 };
 
@@ -99,13 +100,13 @@ struct belfry_beat {
 /* A row of `schedules` as the engine reads it. */
 struct belfry_schedule_row {
 	struct belfry_str id;
-	uint64_t version;         /* changes whenever revision, cursor, phase or presence change */
+	uint64_t version; /* changes whenever revision, cursor, phase or presence change */
 	int64_t revision;
-	uint32_t flags;           /* BELFRY_SCHEDULE_F_... */
-	bool is_removed;          /* a tombstone: id and revision alone */
+	uint32_t flags;  /* BELFRY_SCHEDULE_F_... */
+	bool is_removed; /* a tombstone: id and revision alone */
 	enum belfry_phase phase;
-	belfry_time cursor;       /* next due time, owed because it is stored; NEVER: none */
-	belfry_time idle_since;   /* since when there is no cursor (disabled, removed); 0: there is one */
+	belfry_time cursor;     /* next due time, owed because it is stored; NEVER: none */
+	belfry_time idle_since; /* since when there is no cursor (disabled, removed); 0: there is one */
 	int64_t fired_count;
 	belfry_time last_fire_at;
 	uint32_t payload_bytes;
@@ -119,13 +120,14 @@ struct belfry_schedule_row {
 struct belfry_new_run {
 	struct belfry_id id;
 	enum belfry_trigger trigger;
-	enum belfry_run_state state;  /* QUEUED; DISPATCHING: born claimed by `holder`; CANCELLED, SKIPPED */
+	enum belfry_run_state
+			state; /* QUEUED; DISPATCHING: born claimed by `holder`; CANCELLED, SKIPPED */
 	belfry_time due_at;
 	belfry_time ready_at;
 	uint32_t stands_for;
-	enum belfry_run_error error;  /* of CANCELLED and SKIPPED */
+	enum belfry_run_error error; /* of CANCELLED and SKIPPED */
 	/* answer */
-	bool is_inserted;             /* false: this id was there already, nothing was changed */
+	bool is_inserted; /* false: this id was there already, nothing was changed */
 };
 
 /* A new definition. The payload is kept once for all revisions that have the same bytes. */
@@ -155,11 +157,11 @@ struct belfry_advance_item {
 	struct belfry_str tz_version;
 	enum belfry_phase phase;
 	struct belfry_str phase_reason;
-	uint32_t fired_add;                    /* counted up: scheduled Runs made */
-	belfry_time last_fire_at;              /* 0: stays */
+	uint32_t fired_add;       /* counted up: scheduled Runs made */
+	belfry_time last_fire_at; /* 0: stays */
 	struct belfry_new_run *runs;
 	size_t run_count;
-	const struct belfry_gap *gaps;         /* `schedule` and `written_at` are the item's */
+	const struct belfry_gap *gaps; /* `schedule` and `written_at` are the item's */
 	size_t gap_count;
 	/* answers */
 	enum belfry_status result; /* OK; CONFLICT: another version; CAPACITY: too many enabled;
@@ -178,9 +180,9 @@ struct belfry_advance_item {
  * condition are doubled work for a revision that is gone. */
 struct belfry_advance {
 	size_t size;
-	struct belfry_id holder;      /* all zero: nobody (a put before start) */
-	bool is_plan;                 /* obey the global switch: off answers CONFLICT for every item */
-	int64_t max_active;           /* ceiling of enabled schedules; 0: none */
+	struct belfry_id holder; /* all zero: nobody (a put before start) */
+	bool is_plan;            /* obey the global switch: off answers CONFLICT for every item */
+	int64_t max_active;      /* ceiling of enabled schedules; 0: none */
 	struct belfry_advance_item *items;
 	size_t item_count;
 	/* answers */
@@ -195,17 +197,20 @@ struct belfry_add {
 	struct belfry_str schedule;
 	struct belfry_id id;
 	enum belfry_trigger trigger;
-	belfry_time due_at;           /* backfill */
-	belfry_time ready_at;         /* 0: at once */
+	belfry_time due_at;   /* backfill */
+	belfry_time ready_at; /* 0: at once */
 	int64_t revision;
 	struct belfry_id replayed_from;
 	struct belfry_str tz_version;
-	struct belfry_str request_key; /* empty: none; unique for the schedule, lives as long as the Run */
-	uint64_t request_hash;         /* of the request that came with the key */
+	struct belfry_str
+			request_key; /* empty: none; unique for the schedule, lives as long as the Run */
+	uint64_t request_hash;       /* of the request that came with the key */
 	/* answers */
-	enum belfry_status result; /* OK; NOT_FOUND: no such schedule or revision; KEY_REUSED: the key
+	enum belfry_status
+			result; /* OK; NOT_FOUND: no such schedule or revision; KEY_REUSED: the key
 				    * came with another request; CONFLICT: a Run with this id exists */
-	struct belfry_id existing; /* OK: the Run's id: the new one, or the one that the key made before */
+	struct belfry_id
+			existing; /* OK: the Run's id: the new one, or the one that the key made before */
 	bool is_new;
 };
 
@@ -230,45 +235,46 @@ struct belfry_claim {
 	enum belfry_claim_kind kind;
 	struct belfry_id holder;
 	uint32_t max_runs;
-	uint64_t max_bytes;      /* of payloads; the first Run is returned even past it */
-	struct belfry_id after;  /* OWNED: only larger ids */
+	uint64_t max_bytes;     /* of payloads; the first Run is returned even past it */
+	struct belfry_id after; /* OWNED: only larger ids */
 	/* answers */
 	belfry_time now;
 	struct belfry_claimed *runs;
 	size_t run_count;
-	bool is_short;           /* no further Run waits that is ready */
-	belfry_time next_ready;  /* QUEUE: when the next one gets ready; NEVER: none waits */
+	bool is_short;          /* no further Run waits that is ready */
+	belfry_time next_ready; /* QUEUE: when the next one gets ready; NEVER: none waits */
 };
 
 enum belfry_record_kind {
-	BELFRY_RECORD_SESSION,   /* the Session is stored: fence matches AND (none stored OR the same) */
-	BELFRY_RECORD_TURN,      /* dispatched; with a terminal `status` the Run has ended as well */
+	BELFRY_RECORD_SESSION, /* the Session is stored: fence matches AND (none stored OR the same) */
+	BELFRY_RECORD_TURN,    /* dispatched; with a terminal `status` the Run has ended as well */
 	BELFRY_RECORD_RETRY,     /* delayed until `ready_at`; no holder */
 	BELFRY_RECORD_FAILED,    /* failed with `error` */
 	BELFRY_RECORD_CANCELLED, /* cancelled with `error` */
 	BELFRY_RECORD_RELEASED,  /* handed back by a clean stop: queued, no holder, attempt - 1 */
-	BELFRY_RECORD_CONCLUDED  /* the host says how a dispatched Run ended; no fence is asked for */
+	BELFRY_RECORD_CONCLUDED /* the host says how a dispatched Run ended; no fence is asked for */
 };
 
 struct belfry_record {
 	enum belfry_record_kind kind;
 	struct belfry_id run;
-	belfry_fence fence;           /* must be the Run's, and the Run dispatching (not CONCLUDED) */
+	belfry_fence fence; /* must be the Run's, and the Run dispatching (not CONCLUDED) */
 	uint32_t attempt;
 	enum belfry_step step;
-	struct belfry_str session;    /* SESSION */
-	struct belfry_str turn;       /* TURN */
+	struct belfry_str session;     /* SESSION */
+	struct belfry_str turn;        /* TURN */
 	enum belfry_run_status status; /* TURN, CONCLUDED: terminal, or RUNNING */
-	uint32_t run_flags;           /* added to the Run's */
+	uint32_t run_flags;            /* added to the Run's */
 	enum belfry_run_error error;
 	struct belfry_str message;
 	struct belfry_str detail;
-	belfry_time ready_at;         /* RETRY */
-	bool is_failure;              /* RETRY: failures + 1; false where the target asked for the wait */
-	bool write_attempt;           /* keep a row in `attempts` */
+	belfry_time ready_at; /* RETRY */
+	bool is_failure;      /* RETRY: failures + 1; false where the target asked for the wait */
+	bool write_attempt;   /* keep a row in `attempts` */
 	belfry_time attempt_started_at;
 	/* answer */
-	enum belfry_status result;    /* OK; STALE: fence or state are others; CONFLICT: another Session
+	enum belfry_status
+			result; /* OK; STALE: fence or state are others; CONFLICT: another Session
 				       * is stored, or it is terminal already; NOT_FOUND */
 };
 
@@ -278,12 +284,12 @@ struct belfry_prune {
 	int64_t keep_runs;               /* ... and so do this many of each deployment */
 	belfry_duration keep_failed_age; /* failed ones */
 	belfry_duration keep_tombstones;
-	uint32_t max_rows;               /* looked at in this call: small, so that nobody waits long */
-	struct belfry_id after;          /* where the last call stopped; all zero: from the oldest */
+	uint32_t max_rows;      /* looked at in this call: small, so that nobody waits long */
+	struct belfry_id after; /* where the last call stopped; all zero: from the oldest */
 	/* answers */
 	uint64_t removed;
 	struct belfry_id next;
-	bool is_done;                    /* everything was looked at; begin anew later */
+	bool is_done; /* everything was looked at; begin anew later */
 };
 
 /* ---- reading ----------------------------------------------------------------------------------- */
@@ -316,11 +322,11 @@ struct belfry_counts {
 struct belfry_list {
 	size_t size;
 	enum belfry_list_kind kind;
-	struct belfry_str schedule;      /* RUNS: empty for all; GAPS */
-	uint32_t statuses;               /* RUNS: bit n: status n; 0: all */
-	uint32_t triggers;               /* RUNS: bit n: trigger n; 0: all */
-	belfry_time from;                /* RUNS: since, of due or creation time; GAPS; INCARNATIONS */
-	belfry_time to;                  /* GAPS; 0: no end */
+	struct belfry_str schedule; /* RUNS: empty for all; GAPS */
+	uint32_t statuses;          /* RUNS: bit n: status n; 0: all */
+	uint32_t triggers;          /* RUNS: bit n: trigger n; 0: all */
+	belfry_time from;           /* RUNS: since, of due or creation time; GAPS; INCARNATIONS */
+	belfry_time to;             /* GAPS; 0: no end */
 	struct belfry_id before;
 	struct belfry_str after_text;
 	const struct belfry_str *ids;
@@ -332,8 +338,8 @@ struct belfry_list {
 	belfry_time now;
 	size_t count;
 	bool has_more;
-	belfry_time next_due;            /* DUE: the smallest cursor after now; NEVER */
-	belfry_time history_from;        /* RUNS, GAPS with a schedule: kept since; 0: everything is */
+	belfry_time next_due;     /* DUE: the smallest cursor after now; NEVER */
+	belfry_time history_from; /* RUNS, GAPS with a schedule: kept since; 0: everything is */
 	struct belfry_schedule_row *rows;
 	struct belfry_run *runs;
 	struct belfry_invocation_row *invocations;
@@ -346,10 +352,10 @@ struct belfry_list {
 /* ---- the table --------------------------------------------------------------------------------- */
 
 struct belfry_store_ops {
-	uint32_t seams_abi;  /* BELFRY_SEAMS_ABI */
-	size_t size;         /* sizeof(struct belfry_store_ops) as the adapter was built with */
-	const char *name;    /* "sqlite"; the file name of a plug-in without ".so" */
-	uint32_t caps;       /* BELFRY_STORE_CAP_... */
+	uint32_t seams_abi; /* BELFRY_SEAMS_ABI */
+	size_t size;        /* sizeof(struct belfry_store_ops) as the adapter was built with */
+	const char *name;   /* "sqlite"; the file name of a plug-in without ".so" */
+	uint32_t caps;      /* BELFRY_STORE_CAP_... */
 
 	/* Required. Open the database; touch nothing in it but a lock. BELFRY_CONFIGURATION names what
 	 * is missing or wrong and the remedy; BELFRY_BUSY names who holds an exclusive store. */

@@ -27,10 +27,10 @@ typedef uint64_t belfry_fence;
 #define BELFRY_TIME_NEVER INT64_MAX
 
 #define BELFRY_MILLISECOND ((belfry_duration)1000)
-#define BELFRY_SECOND ((belfry_duration)1000000)
-#define BELFRY_MINUTE (60 * BELFRY_SECOND)
-#define BELFRY_HOUR (60 * BELFRY_MINUTE)
-#define BELFRY_DAY (24 * BELFRY_HOUR)
+#define BELFRY_SECOND      ((belfry_duration)1000000)
+#define BELFRY_MINUTE      (60 * BELFRY_SECOND)
+#define BELFRY_HOUR        (60 * BELFRY_MINUTE)
+#define BELFRY_DAY         (24 * BELFRY_HOUR)
 
 /* Text or bytes with a counted length; not necessarily ended by NUL, never owning. */
 struct belfry_str {

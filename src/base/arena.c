@@ -43,8 +43,8 @@ static bool fits(const struct belfry_arena_block *block, size_t size)
 /* The next block that holds `size` bytes: one that an earlier round left, else a new one. */
 static struct belfry_arena_block *next_block(struct belfry_arena *arena, size_t size)
 {
-	struct belfry_arena_block **place =
-			arena->current != NULL ? &arena->current->next : &arena->first;
+	struct belfry_arena_block **place = arena->current != NULL ? &arena->current->next
+								   : &arena->first;
 
 	if (*place != NULL) {
 		(*place)->used = 0;

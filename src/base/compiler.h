@@ -2,9 +2,9 @@
 #ifndef BF_COMPILER_H
 #define BF_COMPILER_H
 
-#define BF_MUST_CHECK __attribute__((warn_unused_result))
+#define BF_MUST_CHECK          __attribute__((warn_unused_result))
 #define BF_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#define BF_NORETURN __attribute__((noreturn))
+#define BF_NORETURN            __attribute__((noreturn))
 
 /* BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};  runs bf_buf_fini(&text) when the scope is left.
  * For pointers the function takes a pointer to the pointer: see BF_CLEANUP_POINTER. */

@@ -22,7 +22,8 @@ struct bf_env {
 	void *data;
 	belfry_time (*wall)(void *data);
 	struct bf_boot_time (*boot)(void *data);
-	void (*random)(void *data, void *bytes, size_t len); /* cannot fail: aborts where the system does */
+	void (*random)(void *data, void *bytes,
+			size_t len); /* cannot fail: aborts where the system does */
 	/* One line, key=value, without a newline. May be NULL: nothing is written. */
 	void (*log)(void *data, enum bf_log_level level, const char *line);
 };

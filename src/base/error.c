@@ -64,7 +64,8 @@ enum belfry_status bf_error_system(struct belfry_error *err, enum belfry_status 
 	if (err != NULL) {
 		begin(err, status);
 		err->driver_code = driver_code;
-		(void)snprintf(err->message, sizeof(err->message), "%s", belfry_status_text(status));
+		(void)snprintf(err->message, sizeof(err->message), "%s",
+				belfry_status_text(status));
 		va_list args;
 		va_start(args, format);
 		text_v(err->detail, sizeof(err->detail), format, args);

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 struct bf_fault {
-	atomic_llong calls;     /* seen since armed */
-	atomic_llong first;     /* number of the first call to fail, from 1; 0: never */
-	atomic_llong repeat;    /* how many calls fail in a row, -1: all that follow */
-	atomic_llong fired;     /* how many have failed */
+	atomic_llong calls;  /* seen since armed */
+	atomic_llong first;  /* number of the first call to fail, from 1; 0: never */
+	atomic_llong repeat; /* how many calls fail in a row, -1: all that follow */
+	atomic_llong fired;  /* how many have failed */
 };
 
 /* Fail call number `first` (from 1) and the `repeat - 1` calls behind it; -1 for all. 0: disarm. */

@@ -26,9 +26,10 @@ enum belfry_status bf_hmac_sha256(struct belfry_str key, struct belfry_str messa
 {
 	unsigned int len = 0;
 
-	if (key.len > INT32_MAX || HMAC(EVP_sha256(), key.ptr, (int)key.len,
-						(const unsigned char *)message.ptr, message.len,
-						ret_digest, &len) == NULL) {
+	if (key.len > INT32_MAX ||
+			HMAC(EVP_sha256(), key.ptr, (int)key.len,
+					(const unsigned char *)message.ptr, message.len, ret_digest,
+					&len) == NULL) {
 		return BELFRY_NOMEM;
 	}
 	return BELFRY_OK;

@@ -55,6 +55,7 @@ static inline void bf_list_move(struct bf_list *list, struct bf_link *link)
 	bf_list_append(list, link);
 }
 
-#define BF_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define BF_CONTAINER(pointer, type, member)                                                        \
+	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

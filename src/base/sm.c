@@ -10,7 +10,8 @@ bool bf_sm_can_start(const struct bf_sm_table *table, unsigned state)
 
 bool bf_sm_can_move(const struct bf_sm_table *table, unsigned from, unsigned to)
 {
-	return from < table->count && to < table->count && (table->states[from].next >> to & 1) != 0;
+	return from < table->count && to < table->count &&
+			(table->states[from].next >> to & 1) != 0;
 }
 
 bool bf_sm_is_final(const struct bf_sm_table *table, unsigned state)
@@ -23,8 +24,8 @@ void bf_sm_move(const struct bf_sm_table *table, unsigned *state, unsigned to,
 {
 	BF_ASSERT(bf_sm_can_move(table, *state, to));
 	if (env != NULL && env->log != NULL) {
-		bf_log(env, BF_LOG_DEBUG, "machine=%s subject=%s from=%s to=%s", table->name, subject,
-				table->states[*state].name, table->states[to].name);
+		bf_log(env, BF_LOG_DEBUG, "machine=%s subject=%s from=%s to=%s", table->name,
+				subject, table->states[*state].name, table->states[to].name);
 	}
 	*state = to;
 }

@@ -9,12 +9,12 @@
 #include "base/env.h"
 
 #define BF_SM_INITIAL 1u
-#define BF_SM_FINAL 2u
+#define BF_SM_FINAL   2u
 
 struct bf_sm_state {
 	const char *name;
-	unsigned flags;  /* BF_SM_... */
-	uint64_t next;   /* bit n: the move to state n is allowed */
+	unsigned flags; /* BF_SM_... */
+	uint64_t next;  /* bit n: the move to state n is allowed */
 };
 
 struct bf_sm_table {

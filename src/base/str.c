@@ -152,7 +152,8 @@ static bool reserve(struct bf_buf *buf, size_t more)
 {
 	size_t need;
 
-	if (buf->is_failed || __builtin_add_overflow(buf->len, more, &need) || need >= SIZE_MAX / 2) {
+	if (buf->is_failed || __builtin_add_overflow(buf->len, more, &need) ||
+			need >= SIZE_MAX / 2) {
 		buf->is_failed = true;
 		return false;
 	}

@@ -46,7 +46,7 @@ void bf_buf_append_text(struct bf_buf *buf, const char *text);
 void bf_buf_append_byte(struct bf_buf *buf, char byte);
 BF_PRINTF(2, 3) void bf_buf_appendf(struct bf_buf *buf, const char *format, ...);
 void bf_buf_remove_front(struct bf_buf *buf, size_t len);
-struct belfry_str bf_buf_str(const struct bf_buf *buf);      /* borrowed until the next append */
+struct belfry_str bf_buf_str(const struct bf_buf *buf); /* borrowed until the next append */
 BF_MUST_CHECK enum belfry_status bf_buf_status(const struct bf_buf *buf); /* OK or NOMEM */
 /* The text, owned by the caller (bf_free); buf is empty afterwards. NULL after a failure. */
 BF_MUST_CHECK char *bf_buf_take(struct bf_buf *buf);

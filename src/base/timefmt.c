@@ -45,7 +45,8 @@ void bf_civil_from_days(int64_t days, int64_t *ret_year, int *ret_month, int *re
 	int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 -
 					      day_of_era / 146096) /
 			365;
-	int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+	int64_t day_of_year = day_of_era -
+			(365 * year_of_era + year_of_era / 4 - year_of_era / 100);
 	int64_t month_index = (5 * day_of_year + 2) / 153;
 
 	*ret_day = (int)(day_of_year - (153 * month_index + 2) / 5 + 1);
@@ -61,8 +62,8 @@ int64_t bf_days_from_civil(int64_t year, int month, int day)
 	int64_t month_index = month > 2 ? month - 3 : month + 9;
 	int64_t day_of_year = (153 * month_index + 2) / 5 + day - 1;
 
-	return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
-			719468;
+	return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 +
+			day_of_year - 719468;
 }
 
 void bf_time_format(belfry_time time, int32_t offset_s, char *buffer)
@@ -95,7 +96,8 @@ void bf_time_format(belfry_time time, int32_t offset_s, char *buffer)
 		return;
 	}
 	int minutes = (offset_s < 0 ? -offset_s : offset_s) / 60;
-	(void)snprintf(end, left, "%c%02d:%02d", offset_s < 0 ? '-' : '+', minutes / 60, minutes % 60);
+	(void)snprintf(end, left, "%c%02d:%02d", offset_s < 0 ? '-' : '+', minutes / 60,
+			minutes % 60);
 }
 
 /* A cursor over text that remembers a failure, so that a parser reads like the grammar. */
@@ -237,7 +239,8 @@ void bf_duration_format(belfry_duration duration, char *buffer)
 		if (count > 0) {
 			bool is_time = units[i].letter != 'D';
 			at += (size_t)snprintf(buffer + at, left - at, "%s%lld%c",
-					is_time && !has_time ? "T" : "", (long long)count, units[i].letter);
+					is_time && !has_time ? "T" : "", (long long)count,
+					units[i].letter);
 			has_time |= is_time;
 		}
 	}
@@ -296,8 +299,9 @@ static belfry_duration iso_duration(struct scanner *s)
 		char letter;
 		bool is_time;
 		belfry_duration unit;
-	} units[] = {{'W', false, 7 * BELFRY_DAY}, {'D', false, BELFRY_DAY}, {'H', true, BELFRY_HOUR},
-			{'M', true, BELFRY_MINUTE}, {'S', true, BELFRY_SECOND}};
+	} units[] = {{'W', false, 7 * BELFRY_DAY}, {'D', false, BELFRY_DAY},
+			{'H', true, BELFRY_HOUR}, {'M', true, BELFRY_MINUTE},
+			{'S', true, BELFRY_SECOND}};
 	belfry_duration sum = 0;
 	bool in_time = false;
 	size_t next = 0;

@@ -3,12 +3,12 @@
 #ifndef BF_TIMEFMT_H
 #define BF_TIMEFMT_H
 
-#include <belfry/types.h>
 #include <belfry/status.h>
+#include <belfry/types.h>
 
 #include "base/compiler.h"
 
-#define BF_TIME_TEXT_BYTES 40
+#define BF_TIME_TEXT_BYTES     40
 #define BF_DURATION_TEXT_BYTES 40
 
 /* Saturate at INT64_MIN and BELFRY_TIME_NEVER; NEVER plus anything is NEVER. */
