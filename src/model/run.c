@@ -1,0 +1,249 @@
+/* A Run as a value. The bytes of its id are part of the contract: see belfry_run_id in run.h, and the
+ * test vectors in tests/model. */
+#include "model/run.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/str.h"
+
+#define INITIAL BF_SM_INITIAL
+#define FINAL BF_SM_FINAL
+#define OPEN 4u
+#define NEXT(state) (UINT64_C(1) << BELFRY_RUN_##state)
+
+static const struct bf_sm_state run_states[] = {
+#define BELFRY_RUN_STATE(name, text, flags, status, next) {text, flags, next},
+#include <belfry/run_state.def>
+#undef BELFRY_RUN_STATE
+};
+
+static const enum belfry_run_status state_statuses[] = {
+#define BELFRY_RUN_STATE(name, text, flags, status, next) BELFRY_STATUS_##status,
+#include <belfry/run_state.def>
+#undef BELFRY_RUN_STATE
+};
+
+const struct bf_sm_table bf_run_states = {
+		.name = "run",
+		.states = run_states,
+		.count = BELFRY_RUN_STATE_COUNT,
+};
+
+enum belfry_run_status bf_run_state_status(enum belfry_run_state state)
+{
+	return (unsigned)state < BELFRY_RUN_STATE_COUNT ? state_statuses[state] : BELFRY_STATUS_UNKNOWN;
+}
+
+bool bf_run_state_is_open(enum belfry_run_state state)
+{
+	return (unsigned)state < BELFRY_RUN_STATE_COUNT && (run_states[state].flags & OPEN) != 0;
+}
+
+static const char *name_at(const char *const *names, size_t count, unsigned index)
+{
+	return index < count ? names[index] : "?";
+}
+
+const char *belfry_run_state_name(enum belfry_run_state state)
+{
+	return (unsigned)state < BELFRY_RUN_STATE_COUNT ? run_states[state].name : "?";
+}
+
+const char *belfry_run_status_name(enum belfry_run_status status)
+{
+	static const char *const names[] = {
+#define BELFRY_RUN_STATUS(name, terminal) #name,
+#include <belfry/run_status.def>
+#undef BELFRY_RUN_STATUS
+	};
+	return name_at(names, BF_COUNT(names), status);
+}
+
+bool belfry_run_status_is_terminal(enum belfry_run_status status)
+{
+	static const bool terminals[] = {
+#define BELFRY_RUN_STATUS(name, terminal) terminal,
+#include <belfry/run_status.def>
+#undef BELFRY_RUN_STATUS
+	};
+	return (unsigned)status < BF_COUNT(terminals) && terminals[status];
+}
+
+const char *belfry_run_error_name(enum belfry_run_error error)
+{
+	static const char *const names[] = {
+#define BELFRY_RUN_ERROR(name, text) #name,
+#include <belfry/run_error.def>
+#undef BELFRY_RUN_ERROR
+	};
+	return name_at(names, BF_COUNT(names), error);
+}
+
+const char *belfry_run_error_text(enum belfry_run_error error)
+{
+	static const char *const texts[] = {
+#define BELFRY_RUN_ERROR(name, text) text,
+#include <belfry/run_error.def>
+#undef BELFRY_RUN_ERROR
+	};
+	return name_at(texts, BF_COUNT(texts), error);
+}
+
+const char *belfry_trigger_name(enum belfry_trigger trigger)
+{
+	static const char *const names[] = {"schedule", "manual", "replay", "backfill"};
+
+	return name_at(names, BF_COUNT(names), trigger);
+}
+
+const char *belfry_gap_reason_text(enum belfry_gap_reason reason)
+{
+	static const char *const texts[] = {
+#define BELFRY_GAP_REASON(name, text) text,
+#include <belfry/gap_reason.def>
+#undef BELFRY_GAP_REASON
+	};
+	return name_at(texts, BF_COUNT(texts), reason);
+}
+
+static void put_big_endian(unsigned char *bytes, size_t count, uint64_t value)
+{
+	for (size_t i = 0; i < count; i++) {
+		bytes[i] = (unsigned char)(value >> (8 * (count - 1 - i)));
+	}
+}
+
+/* RFC 9562: version in the high half of byte 6, variant in the two high bits of byte 8. */
+static void put_version(struct belfry_id *id, unsigned version)
+{
+	id->bytes[6] = (unsigned char)((id->bytes[6] & 0x0f) | version << 4);
+	id->bytes[8] = (unsigned char)((id->bytes[8] & 0x3f) | 0x80);
+}
+
+enum belfry_status belfry_run_id(struct belfry_str schedule, belfry_time due,
+		struct belfry_id *ret_id)
+{
+	unsigned char digest[BF_SHA256_BYTES];
+	char due_bytes[9] = {0}; /* the separating zero, then the time */
+	struct belfry_id id = {{0}};
+
+	if (due < 0 || due == BELFRY_TIME_NEVER) {
+		return BELFRY_INVALID;
+	}
+	put_big_endian((unsigned char *)due_bytes + 1, 8, (uint64_t)due);
+	struct belfry_str parts[] = {schedule, {due_bytes, sizeof(due_bytes)}};
+	enum belfry_status status = bf_sha256(parts, BF_COUNT(parts), digest);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	put_big_endian(id.bytes, 6, (uint64_t)(due / BELFRY_MILLISECOND));
+	memcpy(id.bytes + 6, digest, 10);
+	put_version(&id, 8);
+	*ret_id = id;
+	return BELFRY_OK;
+}
+
+struct belfry_id bf_run_id_floor(belfry_time due)
+{
+	struct belfry_id id = {{0}};
+
+	if (due > 0) {
+		uint64_t ms = (uint64_t)(due / BELFRY_MILLISECOND);
+		put_big_endian(id.bytes, 6, BF_MIN(ms, (UINT64_C(1) << 48) - 1));
+	}
+	return id;
+}
+
+belfry_time bf_run_id_time(struct belfry_id id)
+{
+	uint64_t ms = 0;
+
+	for (size_t i = 0; i < 6; i++) {
+		ms = ms << 8 | id.bytes[i];
+	}
+	return (belfry_time)ms * BELFRY_MILLISECOND;
+}
+
+struct belfry_id bf_run_id_new(const struct bf_env *env)
+{
+	struct belfry_id id = bf_id_random(env);
+
+	put_big_endian(id.bytes, 6, (uint64_t)(env->wall(env->data) / BELFRY_MILLISECOND));
+	put_version(&id, 7);
+	return id;
+}
+
+struct belfry_id bf_id_random(const struct bf_env *env)
+{
+	struct belfry_id id;
+
+	env->random(env->data, id.bytes, sizeof(id.bytes));
+	put_version(&id, 4);
+	return id;
+}
+
+bool bf_id_is_zero(struct belfry_id id)
+{
+	static const struct belfry_id zero;
+
+	return bf_id_compare(id, zero) == 0;
+}
+
+int bf_id_compare(struct belfry_id a, struct belfry_id b)
+{
+	return memcmp(a.bytes, b.bytes, sizeof(a.bytes));
+}
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static bool is_dash_before(size_t byte)
+{
+	return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+void belfry_id_format(struct belfry_id id, char *buffer)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(id.bytes); i++) {
+		if (is_dash_before(i)) {
+			buffer[at++] = '-';
+		}
+		buffer[at++] = hex_digits[id.bytes[i] >> 4];
+		buffer[at++] = hex_digits[id.bytes[i] & 15];
+	}
+	buffer[at] = '\0';
+}
+
+static int hex_value(char c)
+{
+	char lower = c >= 'A' && c <= 'F' ? (char)(c + ('a' - 'A')) : c;
+	const char *digit = lower != '\0' ? strchr(hex_digits, lower) : NULL;
+
+	return digit != NULL ? (int)(digit - hex_digits) : -1;
+}
+
+enum belfry_status belfry_id_parse(struct belfry_str text, struct belfry_id *ret_id)
+{
+	struct belfry_id id;
+	size_t at = 0;
+
+	if (text.len != BELFRY_ID_TEXT_BYTES - 1) {
+		return BELFRY_INVALID;
+	}
+	for (size_t i = 0; i < sizeof(id.bytes); i++) {
+		if (is_dash_before(i) && text.ptr[at++] != '-') {
+			return BELFRY_INVALID;
+		}
+		int high = hex_value(text.ptr[at]);
+		int low = hex_value(text.ptr[at + 1]);
+		if (high < 0 || low < 0) {
+			return BELFRY_INVALID;
+		}
+		id.bytes[i] = (unsigned char)(high << 4 | low);
+		at += 2;
+	}
+	*ret_id = id;
+	return BELFRY_OK;
+}
