@@ -98,13 +98,13 @@ static enum belfry_status scan_text(struct belfry_str text, struct belfry_error 
 		} else if (scan_inside(&scan, bf_str_slice(text, i, i + 5))) {
 			return bf_error_position(err, BELFRY_INVALID, i - 1,
 					"\\u0000 at position %zu is not allowed: leave the "
-			                "character out",
+					"character out",
 					i);
 		}
 		if (scan.depth > BF_JSON_DEPTH) {
 			return bf_error_position(err, BELFRY_INVALID, i,
 					"the JSON is nested more than %d deep at position %zu: "
-			                "make it flatter",
+					"make it flatter",
 					BF_JSON_DEPTH, i + 1);
 		}
 	}
@@ -140,14 +140,14 @@ static struct belfry_str last_string(struct belfry_str text, size_t end)
 static enum belfry_status refuse_duplicate(struct belfry_str text, size_t at,
 		struct belfry_error *err)
 {
-	struct belfry_str name = last_string(text, at);
+	struct belfry_str name = last_string(text, at + 1);
 
 	if (name.len > 64) {
 		name = (struct belfry_str){0};
 	}
 	return bf_error_position(err, BELFRY_INVALID, at,
 			"the member \"%.*s\" at position %zu is given twice: name each member once",
-			BF_STR_ARGS(name), at);
+			BF_STR_ARGS(name), at + 1);
 }
 
 static const char *parse_text(enum json_error_code code)
@@ -162,14 +162,15 @@ static const char *parse_text(enum json_error_code code)
 		return "a number does not fit: whole numbers go from -2^63 to 2^63-1, others to "
 		       "1.7e308";
 	}
-	return "this is not JSON: look for a missing comma, quote or bracket";
+	return "this is not JSON: look for a missing comma, quote or bracket, or a wrong escape";
 }
 
 static enum belfry_status refuse_parse(struct belfry_str text, const json_error_t *error,
 		struct belfry_error *err)
 {
 	enum json_error_code code = json_error_code(error);
-	size_t at = error->position > 0 ? (size_t)error->position : 0;
+	/* jansson counts the bytes that it has taken: the last of them ends the token at fault. */
+	size_t at = error->position > 0 ? (size_t)error->position - 1 : 0;
 
 	at = BF_MIN(at, text.len);
 	if (is_memory_short || code == json_error_out_of_memory) {
@@ -204,7 +205,9 @@ enum belfry_status bf_json_parse(struct belfry_str text, size_t max_bytes, json_
 	is_memory_short = false;
 	json_t *value = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 			&error);
-	if (value == NULL) {
+	if (value == NULL || is_memory_short) {
+		/* jansson 2.14 drops a byte of a text and goes on where its buffer cannot grow. */
+		json_decref(value);
 		return refuse_parse(text, &error, err);
 	}
 	*ret_value = value;
