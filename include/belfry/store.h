@@ -76,7 +76,8 @@ enum belfry_beat_kind {
 };
 
 /* RENEW and END answer BELFRY_STALE when the incarnation has ended; DEAD answers BELFRY_CONFLICT when
- * the beat is another one by now, and BELFRY_OK when it was dead already. */
+ * the beat is another one by now, and BELFRY_OK when it was dead already (covered_until stays as it
+ * is; an incarnation may judge itself). `now` is written also with BELFRY_CONFLICT. */
 struct belfry_beat {
 	size_t size;
 	enum belfry_beat_kind kind;
@@ -144,6 +145,9 @@ struct belfry_schedule_put {
 /* End as CANCELLED (SCHEDULE_DISABLED), in this commit, the scheduled Runs of the schedule that have
  * not started, the new ones of this item included. */
 #define BELFRY_ADVANCE_F_END_UNSTARTED 2u
+/* The clock was set back: forget what the ledger says of times after `decided_at` (gaps that begin
+ * later go, one that reaches past it is cut there). Runs stay: their ids keep them from firing twice. */
+#define BELFRY_ADVANCE_F_DROP_LATER_GAPS 4u
 
 /* One schedule's step. It takes place if the row's version is `expect_version` (0: there is no row,
  * or a tombstone with a lower revision than `put`), and not at all otherwise. */
@@ -154,6 +158,8 @@ struct belfry_advance_item {
 	const struct belfry_schedule_put *put; /* NULL: the definition stays */
 	int64_t remove_revision;               /* with REMOVE */
 	belfry_time cursor;                    /* the new one; NEVER: none from now on */
+	belfry_time decided_at;                /* the store's time that the decision is about: becomes
+						* idle_since where `cursor` is NEVER */
 	struct belfry_str tz_version;
 	enum belfry_phase phase;
 	struct belfry_str phase_reason;
