@@ -85,14 +85,17 @@ struct belfry_beat {
 	uint64_t expect_beat;
 	belfry_duration length;     /* of one beat */
 	struct belfry_id low;       /* RENEW: no open Run that was born to it has a smaller id */
+	/* RENEW: what the sender's steady clock makes the store's clock now. Further off than the
+	 * tolerance the clock was stepped: nothing is renewed, BELFRY_CONFLICT and `now`. 0: any. */
+	belfry_time expect_now;
+	belfry_duration tolerance;
 	struct belfry_str identity; /* REGISTER */
 	struct belfry_str version;
 	struct belfry_str tz_version;
 	/* answers */
 	belfry_time now;
 	uint64_t beat;
-	struct belfry_incarnation
-			*living; /* RENEW: every incarnation that has not ended, this one too */
+	struct belfry_incarnation *living; /* RENEW: all that have not ended, this one too */
 	size_t living_count;
 };
 
@@ -121,8 +124,8 @@ struct belfry_schedule_row {
 struct belfry_new_run {
 	struct belfry_id id;
 	enum belfry_trigger trigger;
-	enum belfry_run_state
-			state; /* QUEUED; DISPATCHING: born claimed by `holder`; CANCELLED, SKIPPED */
+	/* QUEUED; DISPATCHING: born claimed by `holder`; CANCELLED, SKIPPED */
+	enum belfry_run_state state;
 	belfry_time due_at;
 	belfry_time ready_at;
 	uint32_t stands_for;
@@ -252,7 +255,9 @@ struct belfry_claim {
 };
 
 enum belfry_record_kind {
-	BELFRY_RECORD_SESSION, /* the Session is stored: fence matches AND (none stored OR the same) */
+	/* the Session is stored: fence matches AND (none stored OR the same); failures and takeovers
+	 * begin anew (takeovers do so with RETRY too) */
+	BELFRY_RECORD_SESSION,
 	BELFRY_RECORD_TURN,    /* dispatched; with a terminal `status` the Run has ended as well */
 	BELFRY_RECORD_RETRY,     /* delayed until `ready_at`; no holder */
 	BELFRY_RECORD_FAILED,    /* failed with `error` */
