@@ -38,7 +38,12 @@ void bf_log(const struct bf_env *env, enum bf_log_level level, const char *forma
 
 static inline struct bf_boot_time bf_boot_add(struct bf_boot_time t, belfry_duration d)
 {
-	return (struct bf_boot_time){t.us > INT64_MAX - d ? INT64_MAX : t.us + d};
+	int64_t sum;
+
+	if (__builtin_add_overflow(t.us, d, &sum)) {
+		sum = d > 0 ? INT64_MAX : INT64_MIN;
+	}
+	return (struct bf_boot_time){sum};
 }
 
 static inline belfry_duration bf_boot_since(struct bf_boot_time later, struct bf_boot_time earlier)

@@ -24,7 +24,7 @@ enum belfry_status bf_error_position(struct belfry_error *err, enum belfry_statu
 BF_PRINTF(4, 5)
 enum belfry_status bf_error_system(struct belfry_error *err, enum belfry_status status,
 		int driver_code, const char *format, ...);
-/* Put words in front of the message of a failure that is passed on; returns err's status. */
+/* Put words in front of the message of a failure that is passed on; the rest of err stays as it is. */
 BF_PRINTF(2, 3)
 void bf_error_prefix(struct belfry_error *err, const char *format, ...);
 

@@ -25,9 +25,10 @@ enum belfry_status bf_hmac_sha256(struct belfry_str key, struct belfry_str messa
 		unsigned char *ret_digest)
 {
 	unsigned int len = 0;
+	const char *key_bytes = key.len > 0 ? key.ptr : ""; /* libcrypto refuses an absent key */
 
 	if (key.len > INT32_MAX ||
-			HMAC(EVP_sha256(), key.ptr, (int)key.len,
+			HMAC(EVP_sha256(), key_bytes, (int)key.len,
 					(const unsigned char *)message.ptr, message.len, ret_digest,
 					&len) == NULL) {
 		return BELFRY_NOMEM;

@@ -68,6 +68,9 @@ int64_t bf_days_from_civil(int64_t year, int month, int day)
 
 void bf_time_format(belfry_time time, int32_t offset_s, char *buffer)
 {
+	/* Whole minutes alone can be written: the local time follows what is written, so that the
+	 * text still names the same instant (offsets of local mean time have seconds). */
+	offset_s = offset_s / 60 * 60;
 	int64_t local_us = bf_time_add(time, (belfry_duration)offset_s * BELFRY_SECOND);
 	int64_t seconds = floor_div(local_us, BELFRY_SECOND);
 	int fraction = (int)(local_us - seconds * BELFRY_SECOND);
@@ -250,10 +253,11 @@ void bf_duration_format(belfry_duration duration, char *buffer)
 	at += (size_t)snprintf(buffer + at, left - at, "%s%lld", has_time ? "" : "T",
 			(long long)(rest / BELFRY_SECOND));
 	int us = (int)(rest % BELFRY_SECOND);
-	if (us % 1000 != 0) {
+	if (us != 0) {
 		at += (size_t)snprintf(buffer + at, left - at, ".%06d", us);
-	} else if (us != 0) {
-		at += (size_t)snprintf(buffer + at, left - at, ".%03d", us / 1000);
+		while (buffer[at - 1] == '0') {
+			at--;
+		}
 	}
 	(void)snprintf(buffer + at, left - at, "S");
 }
@@ -307,7 +311,7 @@ static belfry_duration iso_duration(struct scanner *s)
 	size_t next = 0;
 
 	do {
-		in_time = accept(s, 'T') ? true : in_time;
+		in_time = in_time || accept(s, 'T');
 		int64_t fraction;
 		int64_t value = amount(s, &fraction);
 		char letter = peek(s);

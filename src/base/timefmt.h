@@ -20,7 +20,9 @@ void bf_civil_from_days(int64_t days, int64_t *ret_year, int *ret_month, int *re
 int64_t bf_days_from_civil(int64_t year, int month, int day);
 
 /* Writes "2026-12-01T01:00:00Z", with as many digits of the second's fraction as are needed (0, 3 or
- * 6); with offset_s other than 0 "2026-12-01T09:00:00+08:00". Buffer: BF_TIME_TEXT_BYTES. */
+ * 6); with offset_s other than 0 "2026-12-01T09:00:00+08:00"
+ * (cut to whole minutes, local time and offset alike: RFC 3339 has no seconds there).
+ * Buffer: BF_TIME_TEXT_BYTES. */
 void bf_time_format(belfry_time time, int32_t offset_s, char *buffer);
 /* Reads RFC 3339 with "Z" or an offset, 'T' or one space between, up to nine digits of fraction
  * (cut to microseconds), years 1 to 9999; a leap second (:60) reads as the next second.
