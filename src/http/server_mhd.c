@@ -1,0 +1,559 @@
+/* The library behind the server, GNU libmicrohttpd: the one file that includes its header. An epoll
+ * loop in each of a few threads; everything here runs in them, except starting, stopping and waking.
+ *
+ * A connection that waits for its answer is suspended. The library's rule: it may be suspended from
+ * inside the request callback alone, and the test "is there an answer?" and the suspension must be one
+ * step, or the wake-up of an answer in between is lost. request->lock makes them one (finish,
+ * bf_http_respond).
+ *
+ * Known faults of version 0.9.75 that are dealt with here and in server_head.c:
+ *   - it stops at a NUL in a header, and joins folded lines wrongly: bf_http_head_check_raw;
+ *   - it accepts several Host or Content-Length, and both lengths at once: bf_http_head_check;
+ *   - its timeout is one of inactivity: server_reaper.c;
+ *   - it cannot answer in the middle of a body: refuse_midway writes to the socket itself;
+ *   - it aborts the process when it is stopped with a connection suspended: server.c, the stop. */
+#include "http/server_priv.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include "http/problem.h"
+
+/* What every answer carries, unless the response has a field of the same name. */
+static const struct {
+	const char *name;
+	const char *value;
+} standard_fields[] = {
+		{"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "no-referrer"},
+		{"Cache-Control", "no-store"},
+};
+
+static bool response_has(const struct bf_http_response *response, const char *name)
+{
+	for (size_t i = 0; i < response->header_count; i++) {
+		if (bf_str_equal_nocase(bf_str(response->headers[i].name), bf_str(name))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool add_fields(struct MHD_Response *out, const struct bf_http_response *response)
+{
+	bool is_whole = true;
+
+	for (size_t i = 0; i < BF_COUNT(standard_fields); i++) {
+		if (!response_has(response, standard_fields[i].name)) {
+			is_whole = MHD_add_response_header(out, standard_fields[i].name,
+						   standard_fields[i].value) == MHD_YES &&
+					is_whole;
+		}
+	}
+	for (size_t i = 0; i < response->header_count; i++) {
+		/* An empty value is not worth a field to the library, which refuses it. */
+		if (response->headers[i].value[0] != '\0') {
+			is_whole = MHD_add_response_header(out, response->headers[i].name,
+						   response->headers[i].value) == MHD_YES &&
+					is_whole;
+		}
+	}
+	if (response->content_type != NULL) {
+		is_whole = MHD_add_response_header(out, "Content-Type", response->content_type) ==
+						MHD_YES &&
+				is_whole;
+	}
+	if (response->is_close) {
+		is_whole = MHD_add_response_header(out, "Connection", "close") == MHD_YES &&
+				is_whole;
+	}
+	return is_whole;
+}
+
+/* The body goes to the library without a copy. */
+static struct MHD_Response *make_body(struct bf_http_response *response)
+{
+	size_t len = response->body.len;
+
+	if (len == 0) {
+		/* The library promises not to write where the memory is persistent. */
+		return MHD_create_response_from_buffer(response->borrowed.len,
+				(void *)(uintptr_t)response->borrowed.ptr, MHD_RESPMEM_PERSISTENT);
+	}
+	char *bytes = bf_buf_take(&response->body);
+	if (bytes == NULL) {
+		return NULL;
+	}
+	struct MHD_Response *out = MHD_create_response_from_buffer_with_free_callback(len, bytes,
+			bf_free);
+	if (out == NULL) {
+		bf_free(bytes);
+	}
+	return out;
+}
+
+/* Sends `response`, taken. MHD_NO closes the connection: there was no memory for an answer. */
+static enum MHD_Result send_response(struct bf_http_request *request, struct MHD_Connection *mhd,
+		struct bf_http_response *response)
+{
+	enum MHD_Result result = MHD_NO;
+
+	if (response->is_failed || response->body.is_failed) {
+		bf_http_response_fini(response);
+		bf_http_problem_status(BELFRY_INTERNAL, bf_str(request->id), response);
+	}
+	unsigned status = (unsigned)response->status;
+	struct MHD_Response *out = make_body(response);
+	if (out != NULL) {
+		if (add_fields(out, response)) {
+			bf_http_reaper_arm(request->connection, request->server->options.send_time);
+			result = MHD_queue_response(mhd, status, out);
+		}
+		MHD_destroy_response(out);
+	}
+	bf_http_response_fini(response);
+	return result;
+}
+
+static void log_refusal(const struct bf_http_request *request, const struct belfry_error *err)
+{
+	bf_log(request->server->options.env, BF_LOG_DEBUG,
+			"event=http_refused request=%s peer=%s status=%d message=\"%s\"",
+			request->id, request->peer, belfry_status_http(err->status), err->message);
+}
+
+/* Answers before anything more is read, and closes. */
+static enum MHD_Result refuse(struct bf_http_request *request, struct MHD_Connection *mhd,
+		const struct belfry_error *err)
+{
+	struct bf_http_response response;
+
+	log_refusal(request, err);
+	bf_http_problem(err, bf_str(request->id), &response);
+	response.is_close = true;
+	return send_response(request, mhd, &response);
+}
+
+/* The same in the middle of a body, where the library takes no answer: nothing else is being written on
+ * this connection, so the answer is written past it, and MHD_NO makes it close. */
+static enum MHD_Result refuse_midway(struct bf_http_request *request,
+		const struct belfry_error *err)
+{
+	struct bf_http_response response;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf out = {0};
+
+	log_refusal(request, err);
+	bf_http_problem(err, bf_str(request->id), &response);
+	struct belfry_str body = response.body.len > 0 ? bf_buf_str(&response.body)
+						       : response.borrowed;
+	bf_buf_appendf(&out, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: %s\r\n",
+			response.status, bf_http_status_title(response.status),
+			response.content_type);
+	for (size_t i = 0; i < BF_COUNT(standard_fields); i++) {
+		bf_buf_appendf(&out, "%s: %s\r\n", standard_fields[i].name,
+				standard_fields[i].value);
+	}
+	for (size_t i = 0; i < response.header_count; i++) {
+		bf_buf_appendf(&out, "%s: %s\r\n", response.headers[i].name,
+				response.headers[i].value);
+	}
+	bf_buf_appendf(&out, "Content-Length: %zu\r\n\r\n", body.len);
+	bf_buf_append_str(&out, body);
+	if (bf_buf_status(&out) == BELFRY_OK) {
+		/* The connection ends whether or not the client hears why. */
+		(void)send(request->connection->fd, out.ptr, out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+	bf_http_response_fini(&response);
+	return MHD_NO;
+}
+
+/* --- the head --- */
+
+static enum MHD_Result collect_field(void *data, enum MHD_ValueKind kind, const char *name,
+		size_t name_len, const char *value, size_t value_len)
+{
+	struct bf_http_request *request = data;
+
+	(void)kind;
+	request->header_items[request->headers.count++] = (struct bf_http_pair){
+			.name = {name, name_len},
+			.value = {value != NULL ? value : "", value_len},
+	};
+	return MHD_YES;
+}
+
+/* The fields as they lie in the library's memory. */
+static enum belfry_status collect_fields(struct bf_http_request *request,
+		struct MHD_Connection *mhd)
+{
+	int count = MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, NULL, NULL);
+
+	request->header_items = bf_alloc_array((size_t)BF_MAX(count, 1),
+			sizeof(*request->header_items));
+	if (request->header_items == NULL) {
+		return BELFRY_NOMEM;
+	}
+	request->headers.items = request->header_items;
+	(void)MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, collect_field, request);
+	return BELFRY_OK;
+}
+
+static struct belfry_str copy_text(char **at, struct belfry_str text)
+{
+	struct belfry_str copy = {*at, text.len};
+
+	memcpy(*at, text.ptr, text.len);
+	*at += text.len;
+	return copy;
+}
+
+/* Moves the fields into the request's own memory, which outlives the connection's; white space behind
+ * a value is dropped. */
+static enum belfry_status keep_fields(struct bf_http_request *request)
+{
+	size_t total = 1;
+
+	for (size_t i = 0; i < request->headers.count; i++) {
+		struct bf_http_pair *pair = &request->header_items[i];
+		while (pair->value.len > 0 &&
+				(pair->value.ptr[pair->value.len - 1] == ' ' ||
+						pair->value.ptr[pair->value.len - 1] == '\t')) {
+			pair->value.len--;
+		}
+		total += pair->name.len + pair->value.len;
+	}
+	char *at = request->header_text = bf_alloc(total);
+	if (at == NULL) {
+		return BELFRY_NOMEM;
+	}
+	for (size_t i = 0; i < request->headers.count; i++) {
+		struct bf_http_pair *pair = &request->header_items[i];
+		pair->name = copy_text(&at, pair->name);
+		pair->value = copy_text(&at, pair->value);
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status check_raw(struct bf_http_request *request, struct MHD_Connection *mhd,
+		const char *method, const char *version, struct belfry_error *err)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd,
+			MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	struct bf_http_raw_head raw = {
+			.bytes = method,
+			.len = info != NULL ? info->header_size : 0,
+			.target = request->target_at,
+			.target_len = strlen(request->target_text),
+			.version = version,
+	};
+
+	return bf_http_head_check_raw(&raw, &request->headers, err);
+}
+
+static enum belfry_status read_head(struct bf_http_request *request, struct MHD_Connection *mhd,
+		const char *method, const char *version, struct belfry_error *err)
+{
+	const struct bf_http_server *server = request->server;
+	enum belfry_status status = collect_fields(request, mhd);
+
+	if (status == BELFRY_OK && server->is_old_parser) {
+		status = check_raw(request, mhd, method, version, err);
+	}
+	if (status == BELFRY_OK) {
+		status = keep_fields(request);
+	}
+	if (status == BELFRY_NOMEM) {
+		return bf_error_system(err, status, 0, "the head of a request");
+	}
+	struct bf_http_head head = {bf_str(method), bf_str(version), request->headers};
+	if (status == BELFRY_OK) {
+		status = bf_http_head_check(&head, &request->method, &request->framing, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_http_target_parse(bf_str(request->target_text), &request->target, err);
+	}
+	if (status == BELFRY_OK &&
+			request->framing.length_bytes > (int64_t)server->options.body_bytes) {
+		status = bf_error_set(err, BELFRY_TOO_LARGE,
+				"the body has %lld bytes, at most %zu are taken",
+				(long long)request->framing.length_bytes,
+				server->options.body_bytes);
+	}
+	return status;
+}
+
+static enum MHD_Result begin(struct bf_http_request *request, struct MHD_Connection *mhd,
+		const char *method, const char *version)
+{
+	struct belfry_error err = {0};
+
+	request->is_head_read = true;
+	if (read_head(request, mhd, method, version, &err) != BELFRY_OK) {
+		return refuse(request, mhd, &err);
+	}
+	bf_http_reaper_arm(request->connection, request->server->options.body_time);
+	return MHD_YES;
+}
+
+/* --- the body --- */
+
+static bool reserve_body(struct bf_http_server *server, size_t len)
+{
+	(void)pthread_mutex_lock(&server->lock);
+	bool is_free = server->options.all_bodies_bytes - server->bodies_bytes >= len;
+	server->bodies_bytes += is_free ? len : 0;
+	(void)pthread_mutex_unlock(&server->lock);
+	return is_free;
+}
+
+static enum MHD_Result take_body(struct bf_http_request *request, const char *bytes, size_t *len)
+{
+	struct bf_http_server *server = request->server;
+	struct belfry_error err = {.status = BELFRY_BUSY};
+
+	if (*len > server->options.body_bytes - request->body.len) {
+		(void)bf_error_set(&err, BELFRY_TOO_LARGE, "the body is longer than %zu bytes",
+				server->options.body_bytes);
+		return refuse_midway(request, &err);
+	}
+	if (!reserve_body(server, *len)) {
+		return refuse_midway(request, &err);
+	}
+	size_t before = request->body.len;
+	bf_buf_append(&request->body, bytes, *len);
+	if (request->body.len == before) {
+		(void)pthread_mutex_lock(&server->lock);
+		server->bodies_bytes -= *len;
+		(void)pthread_mutex_unlock(&server->lock);
+		err.status = BELFRY_NOMEM;
+		return refuse_midway(request, &err);
+	}
+	*len = 0;
+	return MHD_YES;
+}
+
+/* Everything is there: to the workers, and to sleep; or, when woken, the answer. */
+static enum MHD_Result finish(struct bf_http_request *request, struct MHD_Connection *mhd)
+{
+	struct bf_http_response answer = {0};
+	bool is_answered;
+
+	request->is_whole = true;
+	(void)pthread_mutex_lock(&request->lock); /* cannot fail on a plain mutex */
+	if (!request->is_dispatched && !request->is_answered) {
+		request->transport = mhd;
+		bf_http_reaper_arm(request->connection, 0);
+		request->is_dispatched = bf_http_pool_dispatch(request->server, request);
+		if (!request->is_dispatched) {
+			bf_http_problem_status(BELFRY_BUSY, bf_str(request->id), &request->answer);
+			request->is_answered = true;
+		}
+	}
+	is_answered = request->is_answered;
+	if (is_answered) {
+		answer = request->answer;
+		request->answer = (struct bf_http_response){0};
+	} else {
+		request->is_asleep = true;
+		MHD_suspend_connection(mhd);
+	}
+	(void)pthread_mutex_unlock(&request->lock);
+	return is_answered ? send_response(request, mhd, &answer) : MHD_YES;
+}
+
+void bf_http_library_wake(struct bf_http_request *request)
+{
+	MHD_resume_connection(request->transport);
+}
+
+/* --- the library's callbacks --- */
+
+static struct bf_http_connection *connection_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd,
+			MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info != NULL ? info->socket_context : NULL;
+}
+
+/* The request line is there, and nothing has been cut off it yet. What this returns is the request of
+ * the calls that follow. */
+static void *on_target(void *data, const char *target, struct MHD_Connection *mhd)
+{
+	struct bf_http_server *server = data;
+	struct bf_http_connection *connection = connection_of(mhd);
+	struct bf_http_request *request = connection != NULL ? bf_http_request_new(server) : NULL;
+
+	if (request == NULL) {
+		return NULL;
+	}
+	request->connection = connection;
+	request->target_at = target;
+	request->target_text = bf_strndup(target, target != NULL ? strlen(target) : 0);
+	memcpy(request->peer, connection->peer, sizeof(request->peer));
+	if (request->target_text == NULL) {
+		bf_http_request_release(request);
+		return NULL;
+	}
+	if (connection->is_served) {
+		bf_http_reaper_arm(connection, server->options.head_time);
+	}
+	return request;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *mhd, const char *url,
+		const char *method, const char *version, const char *bytes, size_t *len,
+		void **request_place)
+{
+	struct bf_http_request *request = *request_place;
+
+	(void)data;
+	(void)url;
+	if (request == NULL) {
+		return MHD_NO;
+	}
+	if (!request->is_head_read) {
+		return begin(request, mhd, method, version);
+	}
+	return *len > 0 ? take_body(request, bytes, len) : finish(request, mhd);
+}
+
+static void on_completed(void *data, struct MHD_Connection *mhd, void **request_place,
+		enum MHD_RequestTerminationCode how)
+{
+	struct bf_http_server *server = data;
+	struct bf_http_request *request = *request_place;
+
+	(void)mhd;
+	(void)how;
+	if (request == NULL) {
+		return;
+	}
+	*request_place = NULL;
+	(void)pthread_mutex_lock(&request->lock);
+	request->transport = NULL;
+	request->is_asleep = false;
+	(void)pthread_mutex_unlock(&request->lock);
+	request->connection->is_served = true;
+	request->connection->is_early = !request->is_whole;
+	bf_http_reaper_arm(request->connection, server->options.idle_time);
+	bf_http_pool_complete(server, request);
+	bf_http_request_release(request);
+}
+
+static void *open_connection(struct bf_http_server *server, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd,
+			MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct bf_http_connection *connection = bf_alloc(sizeof(*connection));
+
+	if (info == NULL || connection == NULL) {
+		bf_free(connection);
+		return NULL; /* its first request closes it */
+	}
+	connection->server = server;
+	connection->fd = info->connect_fd;
+	info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	bf_http_socket_peer(info != NULL ? info->client_addr : NULL, connection->peer);
+	bf_http_reaper_add(connection);
+	return connection;
+}
+
+static void on_connection(void *data, struct MHD_Connection *mhd, void **place,
+		enum MHD_ConnectionNotificationCode what)
+{
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*place = open_connection(data, mhd);
+	} else if (*place != NULL) {
+		bf_http_reaper_remove(*place);
+		bf_free(*place);
+		*place = NULL;
+	}
+}
+
+/* The library decodes nothing: server_target.c does it once, and strictly. */
+static size_t keep_escapes(void *data, struct MHD_Connection *mhd, char *text)
+{
+	(void)data;
+	(void)mhd;
+	return strlen(text);
+}
+
+BF_PRINTF(2, 0) static void on_message(void *data, const char *format, va_list args)
+{
+	const struct bf_http_server *server = data;
+	char text[256];
+
+	int len = vsnprintf(text, sizeof(text), format, args);
+	for (int i = 0; i < len && i < (int)sizeof(text) - 1; i++) {
+		if ((unsigned char)text[i] < ' ' || text[i] == '"') {
+			text[i] = ' ';
+		}
+	}
+	if (len >= 0) {
+		bf_log(server->options.env, BF_LOG_DEBUG, "event=http_library message=\"%s\"",
+				text);
+	}
+}
+
+/* --- start and stop --- */
+
+/* 0.9.75 and before; later ones refuse a NUL and join folded lines rightly by themselves. */
+static bool is_old_version(struct belfry_str version)
+{
+	struct belfry_str old = BF_STR("0.9.");
+	int64_t patch;
+
+	return bf_str_starts_with(version, old) &&
+			(bf_str_parse_int(bf_str_slice(version, old.len, old.len + 2), 0, 99,
+					 &patch) != BELFRY_OK ||
+					patch <= 75);
+}
+
+enum belfry_status bf_http_library_start(struct bf_http_server *server, struct belfry_error *err)
+{
+	const struct bf_http_server_options *o = &server->options;
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+			MHD_USE_ERROR_LOG;
+	/* A pool of one is no pool to the library: 0 is its word for it. */
+	unsigned pool = o->thread_count > 1 ? o->thread_count : 0;
+
+	server->is_old_parser = is_old_version(bf_str(MHD_get_version()));
+	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, server,
+			MHD_OPTION_EXTERNAL_LOGGER, on_message, server, MHD_OPTION_LISTEN_SOCKET,
+			server->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, pool,
+			MHD_OPTION_CONNECTION_LIMIT, o->connection_count,
+			MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->per_ip_count,
+			MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->connection_bytes,
+			MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
+			NULL, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+			MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+	if (server->daemon == NULL) {
+		return bf_error_system(err, BELFRY_INTERNAL, 0, "the HTTP library does not start");
+	}
+	return BELFRY_OK;
+}
+
+void bf_http_library_quiesce(struct bf_http_server *server)
+{
+	if (server->daemon == NULL) {
+		return;
+	}
+	/* The socket is ours again, and closed last: a thread may be about to look at it. */
+	(void)MHD_quiesce_daemon(server->daemon);
+	(void)shutdown(server->listen_fd, SHUT_RDWR); /* who waits to be accepted is told at once */
+}
+
+void bf_http_library_stop(struct bf_http_server *server)
+{
+	if (server->daemon != NULL) {
+		MHD_stop_daemon(server->daemon);
+		server->daemon = NULL;
+	}
+}

@@ -1,0 +1,146 @@
+/* The inside of the HTTP server, for server*.c alone.
+ *
+ * Threads  socket threads (the library's; they run server_mhd.c), workers (server_pool.c) and one
+ *          reaper (server_reaper.c).
+ * Locks    request->lock before server->lock; neither is held while the handler runs.
+ *          request->lock  whether it is answered and whether its connection sleeps: the two that must
+ *                         not be seen apart, or a wake-up is lost
+ *          server->lock   all lists, counters and flags of the server, all deadlines
+ * Owners   a request is counted: one for its connection, one for whoever is to answer it. A connection
+ *          belongs to its socket thread, and is in server->connections from open to close. */
+#ifndef BF_HTTP_SERVER_PRIV_H
+#define BF_HTTP_SERVER_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <belfry/types.h>
+
+#include "base/list.h"
+
+#include "http/server.h"
+#include "http/server_head.h"
+#include "http/server_target.h"
+
+#define BF_HTTP_PEER_BYTES   64
+#define BF_HTTP_LINGER_COUNT 64
+
+struct MHD_Connection;
+struct MHD_Daemon;
+
+/* A connection closed early, kept a moment longer (server_reaper.c). */
+struct bf_http_linger {
+	int fd;
+	size_t left_bytes;
+	struct bf_boot_time until;
+};
+
+struct bf_http_connection {
+	struct bf_link link; /* in server->connections */
+	struct bf_http_server *server;
+	int fd;                    /* the library's: valid while the link is in the list */
+	struct bf_boot_time until; /* then the reaper shuts it down; INT64_MAX: never */
+	bool is_served; /* has had a request before: the next one's head is timed afresh */
+	bool is_early;  /* the request was refused before all of it was read */
+	char peer[BF_HTTP_PEER_BYTES];
+};
+
+struct bf_http_request {
+	atomic_int references;
+	pthread_mutex_t lock;
+	struct bf_http_server *server;         /* for the socket thread alone */
+	struct bf_http_connection *connection; /* likewise */
+	struct MHD_Connection *transport;      /* under lock; NULL: gone */
+	bool is_asleep;                        /* under lock: the transport is suspended */
+	bool is_answered;                      /* under lock */
+	bool is_dispatched;                    /* socket thread: it has been queued */
+	bool is_head_read;                     /* socket thread: the head has been judged */
+	bool is_whole;                  /* socket thread: head and body were read to the end */
+	struct bf_http_response answer; /* under lock */
+	struct bf_link flight_link;     /* in server->flight: dispatched, not completed */
+	struct bf_link queue_link;      /* in server->queue */
+
+	char *target_text; /* as it came */
+	const char *target_at;
+	struct bf_http_target target;
+	enum bf_http_method method;
+	struct bf_http_framing framing;
+	struct bf_http_headers headers;
+	struct bf_http_pair *header_items;
+	char *header_text;
+	struct bf_buf body;
+	char peer[BF_HTTP_PEER_BYTES];
+	char id[BELFRY_ID_TEXT_BYTES];
+};
+
+struct bf_http_server {
+	struct bf_http_server_options options;
+	bf_http_handler_fn handler;
+	void *data;
+	struct MHD_Daemon *daemon;
+	int listen_fd;
+	uint16_t port;
+	bool is_old_parser; /* the library needs bf_http_head_check_raw */
+
+	pthread_mutex_t lock;
+	pthread_cond_t work;    /* the queue has something, or the workers shall end */
+	pthread_cond_t settled; /* a request in flight was completed */
+	pthread_cond_t tick;    /* the reaper shall look */
+	struct bf_list connections;
+	struct bf_list flight;
+	struct bf_list queue;
+	size_t flight_count; /* dispatched and not completed; stays when the stop empties the list */
+	size_t bodies_bytes; /* held by requests that are not completed */
+	bool is_stopping;    /* nothing more is dispatched */
+	bool is_workers_end;
+	bool is_reaper_end;
+
+	pthread_t *workers;
+	unsigned worker_count; /* started */
+	pthread_t reaper;
+	bool has_reaper;
+	struct bf_http_linger lingers[BF_HTTP_LINGER_COUNT]; /* under lock */
+	size_t linger_count;
+};
+
+/* server_request.c */
+BF_MUST_CHECK struct bf_http_request *bf_http_request_new(struct bf_http_server *server);
+void bf_http_request_hold(struct bf_http_request *request);
+void bf_http_request_release(struct bf_http_request *request);
+
+/* server_pool.c. Dispatch gives the request to the workers with a reference of its own; false: the queue
+ * is full or the server is stopping. Caller holds request->lock. */
+BF_MUST_CHECK enum belfry_status bf_http_pool_start(struct bf_http_server *server,
+		struct belfry_error *err);
+BF_MUST_CHECK bool bf_http_pool_dispatch(struct bf_http_server *server,
+		struct bf_http_request *request);
+void bf_http_pool_complete(struct bf_http_server *server, struct bf_http_request *request);
+/* Waits until nothing is in flight, at most so long. */
+void bf_http_pool_settle(struct bf_http_server *server, belfry_duration time);
+/* Answers everything in flight with 503. */
+void bf_http_pool_give_up(struct bf_http_server *server);
+void bf_http_pool_stop(struct bf_http_server *server);
+
+/* server_reaper.c. */
+BF_MUST_CHECK enum belfry_status bf_http_reaper_start(struct bf_http_server *server,
+		struct belfry_error *err);
+void bf_http_reaper_stop(struct bf_http_server *server);
+void bf_http_reaper_add(struct bf_http_connection *connection);
+/* Sets the deadline, `time` from now; 0: none. */
+void bf_http_reaper_arm(struct bf_http_connection *connection, belfry_duration time);
+/* Before the library closes the descriptor. */
+void bf_http_reaper_remove(struct bf_http_connection *connection);
+
+/* server_socket.c */
+BF_MUST_CHECK enum belfry_status bf_http_socket_listen(const char *address, uint16_t port,
+		int *ret_fd, uint16_t *ret_port, struct belfry_error *err);
+void bf_http_socket_peer(const void *sockaddr, char *ret_text);
+
+/* server_mhd.c: the library. Wake is called under request->lock. */
+BF_MUST_CHECK enum belfry_status bf_http_library_start(struct bf_http_server *server,
+		struct belfry_error *err);
+void bf_http_library_quiesce(struct bf_http_server *server);
+void bf_http_library_stop(struct bf_http_server *server);
+void bf_http_library_wake(struct bf_http_request *request);
+
+#endif
