@@ -23,8 +23,7 @@ static void sha256_of_the_published_messages(void **state)
 			{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
 			{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 			{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-					"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419"
-	                                "db06c1"},
+					"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
 	};
 	unsigned char digest[BF_SHA256_BYTES];
 
@@ -65,22 +64,16 @@ static void hmac_sha256_of_rfc_4231(void **state)
 		const char *digest;
 	} rows[] = {
 			{{key_1, sizeof(key_1)}, BF_STR("Hi There"),
-					"b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e"
-	                                "32cff7"},
+					"b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
 			{BF_STR("Jefe"), BF_STR("what do ya want for nothing?"),
-					"5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964"
-	                                "ec3843"},
+					"5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
 			{{key_3, sizeof(key_3)}, {data_3, sizeof(data_3)},
-					"773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ce"
-	                                "d565fe"},
+					"773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"},
 			{{key_6, sizeof(key_6)},
-					BF_STR("Test Using Larger Than Block-Size Key - Hash Key "
-	                                       "First"),
-					"60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0e"
-	                                "e37f54"},
+					BF_STR("Test Using Larger Than Block-Size Key - Hash Key First"),
+					"60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
 			{{NULL, 0}, {NULL, 0},
-					"b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c7121442"
-	                                "92c5ad"},
+					"b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"},
 	};
 	unsigned char digest[BF_SHA256_BYTES];
 
