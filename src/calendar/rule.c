@@ -1,0 +1,197 @@
+/* A rule: parts, each a cron expression, an interval or a list of instants, and their union.
+ *
+ * Invariant  a rule that belfry_rule_new hands out has at least one due time, never changes, and asks
+ *            nothing outside itself: the same question always has the same answer.
+ * Not here   the search within a part's zone (due.c), JSON (rule_json.c). */
+#include "calendar/rule.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "calendar/civil.h"
+#include "calendar/zones.h"
+
+void belfry_rule_free(struct belfry_rule *rule)
+{
+	if (rule == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < rule->count; i++) {
+		if (rule->parts[i].kind == BF_PART_AT) {
+			bf_free(rule->parts[i].of.at.times);
+		}
+	}
+	bf_free(rule->parts);
+	bf_zone_free(rule->zone);
+	bf_free(rule);
+}
+
+/* The first due time of a cron part strictly after `after`. */
+static belfry_time next_cron(const struct belfry_rule *rule, const struct bf_cron *cron,
+		belfry_time after)
+{
+	int64_t due = bf_due_next(&rule->policy, cron, bf_floor_div(after, BELFRY_SECOND) + 1);
+
+	return due != BF_DUE_NEVER ? due * BELFRY_SECOND : BELFRY_TIME_NEVER;
+}
+
+static belfry_time next_every(belfry_time anchor, belfry_duration period, belfry_time after)
+{
+	if (after < anchor) {
+		return anchor;
+	}
+	belfry_duration since = bf_time_since(after, anchor);
+	return bf_time_add(after, period - since % period);
+}
+
+static belfry_time next_at(const belfry_time *times, size_t count, belfry_time after)
+{
+	size_t low = 0;
+	size_t high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (times[middle] > after) {
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return low < count ? times[low] : BELFRY_TIME_NEVER;
+}
+
+static belfry_time next_of_kind(const struct belfry_rule *rule, const struct bf_part *part,
+		belfry_time after)
+{
+	switch (part->kind) {
+	case BF_PART_CRON: return next_cron(rule, &part->of.cron, after);
+	case BF_PART_EVERY: return next_every(part->of.every.anchor, part->of.every.period, after);
+	case BF_PART_AT: return next_at(part->of.at.times, part->of.at.count, after);
+	}
+	return BELFRY_TIME_NEVER;
+}
+
+static belfry_time next_of_part(const struct belfry_rule *rule, const struct bf_part *part,
+		belfry_time after)
+{
+	if (after < part->not_before) {
+		after = part->not_before - 1;
+	}
+	if (after >= part->not_after) {
+		return BELFRY_TIME_NEVER;
+	}
+	belfry_time due = next_of_kind(rule, part, after);
+	return due <= part->not_after ? due : BELFRY_TIME_NEVER;
+}
+
+enum belfry_status belfry_rule_next(const struct belfry_rule *rule, belfry_time after,
+		belfry_time *ret_due)
+{
+	belfry_time due = BELFRY_TIME_NEVER;
+
+	for (size_t i = 0; i < rule->count; i++) {
+		belfry_time candidate = next_of_part(rule, &rule->parts[i], after);
+		due = BF_MIN(due, candidate);
+	}
+	if (due == BELFRY_TIME_NEVER) {
+		return BELFRY_NEVER;
+	}
+	*ret_due = due;
+	return BELFRY_OK;
+}
+
+int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at)
+{
+	return bf_zone_span(rule->zone, bf_floor_div(at, BELFRY_SECOND)).offset;
+}
+
+static enum belfry_status no_memory(struct belfry_error *err)
+{
+	return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
+}
+
+static enum belfry_status parse_cron(struct belfry_rule *rule, struct belfry_str text,
+		const struct belfry_rule_options *options, struct belfry_error *err)
+{
+	rule->parts = bf_alloc(sizeof(*rule->parts));
+	if (rule->parts == NULL) {
+		return no_memory(err);
+	}
+	rule->count = 1;
+	rule->parts[0] = (struct bf_part){
+			.kind = BF_PART_CRON,
+			.not_before = BF_RULE_FIRST_TIME,
+			.not_after = BF_RULE_LAST_TIME,
+	};
+	return bf_cron_parse(text, options->five_fields, &rule->parts[0].of.cron, err);
+}
+
+static bool is_json(struct belfry_str text)
+{
+	size_t at = 0;
+
+	while (at < text.len &&
+			(text.ptr[at] == ' ' || text.ptr[at] == '\t' || text.ptr[at] == '\n' ||
+					text.ptr[at] == '\r')) {
+		at++;
+	}
+	return at < text.len && text.ptr[at] == '{';
+}
+
+static enum belfry_status check_options(const struct belfry_rule_options *options,
+		struct belfry_error *err)
+{
+	if (options->size != sizeof(*options) || (unsigned)options->gap >= BELFRY_DST_GAP_COUNT ||
+			(unsigned)options->fold >= BELFRY_DST_FOLD_COUNT) {
+		return bf_error_set(err, BELFRY_INVALID_SCHEDULE, "rule options: not initialised");
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status fill_rule(struct belfry_rule *rule, struct belfry_zones *zones,
+		struct belfry_str text, struct belfry_str zone,
+		const struct belfry_rule_options *options, struct belfry_error *err)
+{
+	belfry_time first;
+
+	enum belfry_status status = bf_zones_find(zones, zone, &rule->zone, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	rule->policy = (struct bf_due_policy){rule->zone, options->gap, options->fold};
+	status = is_json(text) ? bf_rule_parse_json(rule, text, options, err)
+			       : parse_cron(rule, text, options, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (belfry_rule_next(rule, INT64_MIN, &first) != BELFRY_OK) {
+		return bf_error_set(err, BELFRY_INVALID_SCHEDULE, "this rule can never fire");
+	}
+	return BELFRY_OK;
+}
+
+BF_CLEANUP_POINTER(rule, struct belfry_rule, belfry_rule_free)
+
+enum belfry_status belfry_rule_new(struct belfry_zones *zones, struct belfry_str text,
+		struct belfry_str zone, const struct belfry_rule_options *options,
+		struct belfry_rule **ret_rule, struct belfry_error *err)
+{
+	struct belfry_rule_options defaults = BELFRY_RULE_OPTIONS_INIT;
+
+	options = options != NULL ? options : &defaults;
+	enum belfry_status status = check_options(options, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = bf_alloc(sizeof(*rule));
+	if (rule == NULL) {
+		return no_memory(err);
+	}
+	status = fill_rule(rule, zones, text, zone, options, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	*ret_rule = BF_TAKE(rule);
+	return BELFRY_OK;
+}

@@ -1,0 +1,45 @@
+/* Inside a rule: a union of parts, each with its window. */
+#ifndef BF_CALENDAR_RULE_H
+#define BF_CALENDAR_RULE_H
+
+#include <belfry/calendar.h>
+
+#include "calendar/cron.h"
+#include "calendar/due.h"
+
+/* The last instant that can be a due time: 9999-12-31T23:59:59.999999Z. */
+#define BF_RULE_LAST_TIME  INT64_C(253402300799999999)
+#define BF_RULE_FIRST_TIME INT64_C(-62135596800000000)
+
+enum bf_part_kind { BF_PART_CRON, BF_PART_EVERY, BF_PART_AT };
+
+struct bf_part {
+	enum bf_part_kind kind;
+	belfry_time not_before; /* both ends count */
+	belfry_time not_after;
+	union {
+		struct bf_cron cron;
+		struct {
+			belfry_time anchor; /* the first due time */
+			belfry_duration period;
+		} every;
+		struct {
+			belfry_time *times; /* owned by the rule; ascending */
+			size_t count;
+		} at;
+	} of;
+};
+
+struct belfry_rule {
+	struct bf_due_policy policy; /* the rule owns one reference of its zone */
+	struct bf_zone *zone;
+	struct bf_part *parts;
+	size_t count;
+};
+
+/* The JSON form (docs/calendar.md). Fills rule->parts; rule->policy and zone are set. */
+BF_MUST_CHECK enum belfry_status bf_rule_parse_json(struct belfry_rule *rule,
+		struct belfry_str text, const struct belfry_rule_options *options,
+		struct belfry_error *err);
+
+#endif

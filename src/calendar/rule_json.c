@@ -1,0 +1,371 @@
+/* Rule JSON: {"cron"}, {"every"}, {"at"}, {"any"}, each with a window. What this version does not carry
+ * out is refused by name.
+ *
+ * A union of unions is one union: the windows of nested rules are cut down to their parents' while the
+ * rules are laid out in one row. The row is worked off from front to back, so nothing recurses on input.
+ *
+ * Invariant  every part has a window inside its parents' windows.
+ * Not here   JSON itself (base/json.h), cron text (cron_parse.c). */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/timefmt.h"
+#include "calendar/civil.h"
+#include "calendar/rule.h"
+
+#define RULES_MAX        100
+#define TIMES_MAX        200
+#define LOCAL_TEXT_BYTES 40
+#define PERIOD_MAX       (36525 * BELFRY_DAY)
+
+/* One rule object that is still to be read. */
+struct pending {
+	const json_t *value; /* borrowed from the document */
+	belfry_time not_before;
+	belfry_time not_after;
+	char pointer[BELFRY_ERROR_POINTER_BYTES];
+};
+
+struct json_parser {
+	struct belfry_rule *rule;
+	const struct belfry_rule_options *options;
+	struct belfry_error *err;
+	struct pending *row; /* RULES_MAX */
+	size_t count;
+};
+
+static const char *const not_offered[] = {"max_fires", "except", "spread"};
+static const char *const forms[] = {"cron", "every", "at", "any"};
+enum form { FORM_CRON, FORM_EVERY, FORM_AT, FORM_ANY };
+
+/* The instants that a member's text means: the first and the last. */
+struct moment {
+	bool is_due; /* false: a local time in a gap that the policy skips */
+	belfry_time first;
+	belfry_time last;
+};
+
+/* RFC 3339 with an offset is an instant; without one it is local time, a fixed time of the zone. */
+static enum belfry_status read_moment(const struct bf_due_policy *policy, struct belfry_str text,
+		struct moment *ret)
+{
+	char local_text[LOCAL_TEXT_BYTES + 1];
+	belfry_time time;
+
+	if (bf_time_parse(text, &time) == BELFRY_OK) {
+		*ret = (struct moment){true, time, time};
+		return BELFRY_OK;
+	}
+	if (text.len == 0 || text.len >= LOCAL_TEXT_BYTES) {
+		return BELFRY_INVALID;
+	}
+	memcpy(local_text, text.ptr, text.len);
+	local_text[text.len] = 'Z';
+	if (bf_time_parse((struct belfry_str){local_text, text.len + 1}, &time) != BELFRY_OK) {
+		return BELFRY_INVALID;
+	}
+	int64_t second = bf_floor_div(time, BELFRY_SECOND);
+	struct bf_due_local due = bf_due_local(policy, second);
+	belfry_duration rest = time - second * BELFRY_SECOND;
+	if (due.is_missing && policy->gap != BELFRY_DST_GAP_SHIFT) {
+		rest = 0; /* the gap's end, to the second */
+	}
+	*ret = (struct moment){due.is_due, due.first * BELFRY_SECOND + rest,
+			due.last * BELFRY_SECOND + rest};
+	return BELFRY_OK;
+}
+
+/* A member that is an instant or a local time, if it is there. */
+static bool read_member(struct bf_json_reader *reader, const struct bf_due_policy *policy,
+		const char *name, struct moment *ret)
+{
+	struct belfry_str text;
+
+	if (!bf_json_reader_string(reader, name, BF_JSON_OPTIONAL, 1, LOCAL_TEXT_BYTES, &text)) {
+		return false;
+	}
+	if (read_moment(policy, text, ret) != BELFRY_OK) {
+		bf_json_reader_refuse(reader, name, NULL, BELFRY_INVALID,
+				"\"%s\" is neither a local time like \"2026-12-24T18:00:00\" nor an instant "
+				"like \"2026-12-24T18:00:00Z\"",
+				name);
+		return false;
+	}
+	return true;
+}
+
+/* Cuts the window down. A bound in a gap that is skipped stands for the gap: nothing in it is left out
+ * before, nothing behind it is let in after. */
+static void read_window(const struct json_parser *p, struct bf_json_reader *reader,
+		struct pending *window)
+{
+	struct moment moment;
+
+	if (read_member(reader, &p->rule->policy, "not_before", &moment)) {
+		window->not_before = BF_MAX(window->not_before, moment.first);
+	}
+	if (read_member(reader, &p->rule->policy, "not_after", &moment)) {
+		belfry_time last = moment.is_due ? moment.last : moment.last - 1;
+		window->not_after = BF_MIN(window->not_after, last);
+	}
+	if (bf_json_reader_is_ok(reader) && window->not_before > window->not_after) {
+		bf_json_reader_refuse(reader, NULL, NULL, BELFRY_INVALID,
+				"the rule can never fire: its window is empty (not_before is after not_after)");
+	}
+}
+
+static void read_cron(const struct json_parser *p, struct bf_json_reader *reader,
+		struct bf_part *part)
+{
+	struct belfry_str text;
+
+	part->kind = BF_PART_CRON;
+	if (!bf_json_reader_string(reader, "cron", BF_JSON_REQUIRED, 1, BELFRY_RULE_BYTES, &text)) {
+		return;
+	}
+	enum belfry_status status = bf_cron_parse(text, p->options->five_fields, &part->of.cron,
+			p->err);
+	if (status != BELFRY_OK) {
+		/* The position is one within the expression, not within the JSON. */
+		if (p->err != NULL) {
+			p->err->position = 0;
+		}
+		bf_json_reader_refuse_from(reader, "cron", status);
+	}
+}
+
+static void read_every(const struct json_parser *p, struct bf_json_reader *reader,
+		struct bf_part *part)
+{
+	part->kind = BF_PART_EVERY;
+	part->of.every.anchor = p->options->anchor;
+	part->of.every.period = BELFRY_SECOND;
+	(void)bf_json_reader_duration(reader, "every", BF_JSON_REQUIRED, BELFRY_SECOND, PERIOD_MAX,
+			&part->of.every.period); /* the reader keeps the failure, here and below */
+	(void)bf_json_reader_time(reader, "anchor", BF_JSON_OPTIONAL, &part->of.every.anchor);
+	if (part->of.every.anchor < BF_RULE_FIRST_TIME ||
+			part->of.every.anchor > BF_RULE_LAST_TIME) {
+		bf_json_reader_refuse(reader, "anchor", NULL, BELFRY_INVALID,
+				"\"anchor\" must lie in the years 1 to 9999");
+	}
+}
+
+/* Keeps times ascending and different. Room is the caller's care. */
+static void put_time(struct bf_part *part, belfry_time time)
+{
+	belfry_time *times = part->of.at.times;
+	size_t at = part->of.at.count;
+
+	if (time < BF_RULE_FIRST_TIME || time > BF_RULE_LAST_TIME) {
+		return;
+	}
+	while (at > 0 && times[at - 1] > time) {
+		at--;
+	}
+	if (at > 0 && times[at - 1] == time) {
+		return;
+	}
+	memmove(times + at + 1, times + at, (part->of.at.count - at) * sizeof(*times));
+	times[at] = time;
+	part->of.at.count++;
+}
+
+static void put_moment(struct bf_part *part, const struct moment *moment)
+{
+	if (moment->is_due) {
+		put_time(part, moment->first);
+		put_time(part, moment->last);
+	}
+}
+
+static void read_at_list(const struct json_parser *p, struct bf_json_reader *reader,
+		struct bf_part *part, const json_t *list)
+{
+	size_t count = json_array_size(list);
+
+	for (size_t i = 0; i < count; i++) {
+		struct belfry_str text;
+		struct moment moment;
+		if (!bf_json_reader_item_string(reader, "at", list, i, 1, LOCAL_TEXT_BYTES,
+				    &text)) {
+			return;
+		}
+		if (read_moment(&p->rule->policy, text, &moment) != BELFRY_OK) {
+			bf_json_reader_refuse(reader, "at", NULL, BELFRY_INVALID,
+					"\"at\": item %zu is neither a local time like "
+					"\"2026-12-24T18:00:00\" nor an instant with an offset",
+					i);
+			return;
+		}
+		put_moment(part, &moment);
+	}
+}
+
+static void read_at(const struct json_parser *p, struct bf_json_reader *reader,
+		struct bf_part *part)
+{
+	const json_t *value;
+	const json_t *list = NULL;
+	struct moment moment;
+
+	part->kind = BF_PART_AT;
+	bool is_list = bf_json_reader_value(reader, "at", BF_JSON_REQUIRED, &value) &&
+			json_is_array(value);
+	if (is_list && !bf_json_reader_array(reader, "at", BF_JSON_REQUIRED, 1, TIMES_MAX, &list)) {
+		return;
+	}
+	/* Two instants each, where both of a fold count. */
+	part->of.at.times = bf_alloc_array(2 * (list != NULL ? json_array_size(list) : 1),
+			sizeof(*part->of.at.times));
+	if (part->of.at.times == NULL) {
+		bf_json_reader_refuse(reader, NULL, NULL, BELFRY_NOMEM, "%s",
+				belfry_status_text(BELFRY_NOMEM));
+		return;
+	}
+	if (list != NULL) {
+		read_at_list(p, reader, part, list);
+	} else if (read_member(reader, &p->rule->policy, "at", &moment)) {
+		put_moment(part, &moment);
+	}
+}
+
+/* The members of a union go to the end of the row. */
+static void read_any(struct json_parser *p, struct bf_json_reader *reader,
+		const struct pending *parent)
+{
+	const json_t *list;
+
+	if (!bf_json_reader_array(reader, "any", BF_JSON_REQUIRED, 1, RULES_MAX, &list)) {
+		return;
+	}
+	size_t count = json_array_size(list);
+	if (count > RULES_MAX - p->count) {
+		bf_json_reader_refuse(reader, "any", NULL, BELFRY_INVALID,
+				"\"any\": more than %d rules in all", RULES_MAX);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct pending *item = &p->row[p->count++];
+		*item = (struct pending){json_array_get(list, i), parent->not_before,
+				parent->not_after, ""};
+		if (snprintf(item->pointer, sizeof(item->pointer), "%s/any/%zu", parent->pointer,
+				    i) < 0) {
+			item->pointer[0] = '\0';
+		}
+	}
+}
+
+/* Which form the object has; it must be one. */
+static bool find_form(struct bf_json_reader *reader, enum form *ret_form)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < BF_COUNT(forms); i++) {
+		if (bf_json_reader_has(reader, forms[i])) {
+			*ret_form = (enum form)i;
+			found++;
+		}
+	}
+	if (found != 1) {
+		bf_json_reader_refuse(reader, NULL, NULL, BELFRY_INVALID,
+				"a rule has exactly one of \"cron\", \"every\", \"at\" and \"any\", this one has "
+				"%d",
+				found);
+	}
+	return found == 1;
+}
+
+static void refuse_not_offered(struct bf_json_reader *reader)
+{
+	for (size_t i = 0; i < BF_COUNT(not_offered); i++) {
+		if (bf_json_reader_has(reader, not_offered[i])) {
+			bf_json_reader_refuse(reader, not_offered[i], NULL, BELFRY_INVALID,
+					"\"%s\" is not offered by this version", not_offered[i]);
+		}
+	}
+}
+
+static void read_form(struct json_parser *p, struct bf_json_reader *reader, enum form form,
+		const struct pending *window)
+{
+	if (form == FORM_ANY) {
+		read_any(p, reader, window);
+		return;
+	}
+	struct bf_part *part = &p->rule->parts[p->rule->count++];
+	part->not_before = window->not_before;
+	part->not_after = window->not_after;
+	switch (form) {
+	case FORM_CRON: read_cron(p, reader, part); break;
+	case FORM_EVERY: read_every(p, reader, part); break;
+	case FORM_AT: read_at(p, reader, part); break;
+	case FORM_ANY: break;
+	}
+}
+
+static enum belfry_status read_rule(struct json_parser *p, size_t index)
+{
+	struct bf_json_reader reader;
+	struct pending window = p->row[index];
+	enum form form;
+
+	bf_json_reader_begin(&reader, window.value, window.pointer, p->err);
+	refuse_not_offered(&reader);
+	if (bf_json_reader_is_ok(&reader) && find_form(&reader, &form)) {
+		read_window(p, &reader, &window);
+		if (bf_json_reader_is_ok(&reader)) {
+			read_form(p, &reader, form, &window);
+		}
+	}
+	return bf_json_reader_end(&reader);
+}
+
+static enum belfry_status read_row(struct json_parser *p, const json_t *document)
+{
+	p->row[0] = (struct pending){document, BF_RULE_FIRST_TIME, BF_RULE_LAST_TIME, ""};
+	p->count = 1;
+	for (size_t i = 0; i < p->count; i++) {
+		enum belfry_status status = read_rule(p, i);
+		if (status != BELFRY_OK) {
+			return status;
+		}
+	}
+	return BELFRY_OK;
+}
+
+/* The JSON layer speaks of requests; here every refusal is one of a schedule. */
+static enum belfry_status as_schedule(enum belfry_status status, struct belfry_error *err)
+{
+	if (status != BELFRY_INVALID && status != BELFRY_TOO_LARGE) {
+		return status;
+	}
+	if (err != NULL) {
+		err->status = BELFRY_INVALID_SCHEDULE;
+	}
+	return BELFRY_INVALID_SCHEDULE;
+}
+
+enum belfry_status bf_rule_parse_json(struct belfry_rule *rule, struct belfry_str text,
+		const struct belfry_rule_options *options, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *document = NULL;
+	enum belfry_status status = bf_json_parse(text, BELFRY_RULE_BYTES, &document, err);
+
+	if (status != BELFRY_OK) {
+		return as_schedule(status, err);
+	}
+	BF_CLEANUP(bf_free_pointer) struct pending *row = bf_alloc_array(RULES_MAX, sizeof(*row));
+	rule->parts = bf_alloc_array(RULES_MAX, sizeof(*rule->parts));
+	if (row == NULL || rule->parts == NULL) {
+		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
+	}
+	struct json_parser parser = {.rule = rule, .options = options, .err = err, .row = row};
+	status = read_row(&parser, document);
+	/* A rule lives as long as its schedule, in memory: give back what it does not need. */
+	struct bf_part *parts = bf_realloc_array(rule->parts, BF_MAX(rule->count, (size_t)1),
+			sizeof(*rule->parts));
+	rule->parts = parts != NULL ? parts : rule->parts;
+	return as_schedule(status, err);
+}
