@@ -73,13 +73,14 @@ void bf_time_format(belfry_time time, int32_t offset_s, char *buffer)
 	offset_s = offset_s / 60 * 60;
 	int64_t local_us = bf_time_add(time, (belfry_duration)offset_s * BELFRY_SECOND);
 	int64_t seconds = floor_div(local_us, BELFRY_SECOND);
-	int fraction = (int)(local_us - seconds * BELFRY_SECOND);
+	int fraction = (int)(local_us % BELFRY_SECOND);
 	int64_t days = floor_div(seconds, DAY_S);
 	int rest = (int)(seconds - days * DAY_S);
 	int64_t year;
 	int month;
 	int day;
 
+	fraction += fraction < 0 ? (int)BELFRY_SECOND : 0;
 	bf_civil_from_days(days, &year, &month, &day);
 	int len = snprintf(buffer, BF_TIME_TEXT_BYTES, "%04lld-%02d-%02dT%02d:%02d:%02d",
 			(long long)year, month, day, rest / 3600, rest / 60 % 60, rest % 60);
