@@ -1,0 +1,125 @@
+/* A deployment as a value: what to call and when, with its policies.
+ *
+ * The content (what a person may write) is JSON with fixed member names (interface.md, Shapes). It is read
+ * strictly into struct bf_deployment, and written back in one canonical form with every default spelt
+ * out: that form is what the record keeps, so that a changed default never changes a stored deployment.
+ *
+ * Ownership  a deployment owns the JSON that it was read from, and its text borrows from that; it is
+ *            ended by bf_deployment_fini. Never copied. */
+#ifndef BF_HOST_DEPLOYMENT_H
+#define BF_HOST_DEPLOYMENT_H
+
+#include <belfry/calendar.h>
+#include <belfry/schedule.h>
+
+#include "base/compiler.h"
+#include "base/json.h"
+
+#define BF_DEPLOYMENT_NAME_BYTES   200
+#define BF_DEPLOYMENT_PROMPT_BYTES (1024 * 1024)
+#define BF_DEPLOYMENT_INPUT_BYTES  (1024 * 1024)
+#define BF_DEPLOYMENT_REASON_BYTES 500
+#define BF_DEPLOYMENT_LABELS       64
+#define BF_DEPLOYMENT_HEADERS      32
+#define BF_DEPLOYMENT_URL_BYTES    2048
+/* Of a request body that holds one: prompt and input, with room for escapes. */
+#define BF_DEPLOYMENT_BODY_BYTES (4 * 1024 * 1024)
+
+/* The one owner of a host without tokens. */
+#define BF_OWNER_DEFAULT "default"
+
+struct bf_target_webhook {
+	struct belfry_str url;
+	struct belfry_str method; /* "POST" */
+	struct belfry_str secret; /* the name; empty: not signed */
+	const json_t *headers;    /* name -> text, or {"secret": NAME}; NULL: none */
+	const json_t *body;       /* NULL: the standard one */
+};
+
+struct bf_deployment {
+	json_t *content;                /* owned; what the rest borrows from */
+	char id[BELFRY_ID_TEXT_BYTES];  /* empty until it has a record */
+	int64_t revision;               /* 0 until then */
+	belfry_time created_at;
+	belfry_time updated_at;
+	struct belfry_str name;
+	bool is_enabled;
+	struct belfry_str reason;       /* why it was disabled; may be empty */
+	struct bf_buf rule;             /* owned: cron text, or compact rule JSON */
+	const json_t *rule_json;
+	struct belfry_str timezone;     /* empty: the owner's */
+	struct belfry_str prompt;
+	const json_t *input;            /* NULL: null */
+	const json_t *labels;           /* NULL: none */
+	struct bf_target_webhook webhook;
+	struct belfry_policies policies;
+};
+
+void bf_deployment_fini(struct bf_deployment *deployment);
+
+/* The zone that its rule is read in. */
+struct belfry_str bf_deployment_zone(const struct bf_deployment *deployment);
+
+/* What reading needs to know. */
+struct bf_deployment_options {
+	belfry_duration grace; /* default */
+	bool is_stored;        /* from a record: members of the record alone are allowed too */
+};
+
+/* Reads `content` (shared: its count rises). Everything that needs no outside is checked: names, types,
+ * lengths, ranges, what this version offers. BELFRY_OK; BELFRY_INVALID or BELFRY_TOO_LARGE with the
+ * pointer of the member; BELFRY_NOMEM. *ret_deployment is written on success alone. */
+BF_MUST_CHECK enum belfry_status bf_deployment_read(json_t *content,
+		const struct bf_deployment_options *options, struct bf_deployment *ret_deployment,
+		struct belfry_error *err);
+
+/* Reads the members of `target` (in deployment_target.c); a failure stays in the reader. */
+void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target_webhook *ret_target);
+void bf_deployment_write_target(struct bf_json_writer *writer,
+		const struct bf_target_webhook *target);
+
+/* Does the rule parse in its zone, and can it fire? BELFRY_OK; BELFRY_INVALID_SCHEDULE with pointer and,
+ * for cron, position; BELFRY_NOMEM. ret_rule may be NULL. */
+BF_MUST_CHECK enum belfry_status bf_deployment_parse_rule(const struct bf_deployment *deployment,
+		struct belfry_zones *zones, struct belfry_rule **ret_rule, struct belfry_error *err);
+
+/* The canonical content, owned by the caller: bytes of a record. BELFRY_OK or BELFRY_NOMEM. */
+BF_MUST_CHECK enum belfry_status bf_deployment_write_content(
+		const struct bf_deployment *deployment, json_t **ret_content);
+
+/* The shape of the API: the content and the read-only members. */
+struct bf_deployment_state {
+	enum belfry_phase phase;
+	struct belfry_str phase_reason;
+	belfry_time next_due; /* NEVER: none */
+};
+BF_MUST_CHECK enum belfry_status bf_deployment_write(const struct bf_deployment *deployment,
+		const struct bf_deployment_state *state, json_t **ret_object);
+
+/* --- what a provider is told (payload.c) --- */
+
+/* The payload: what the handler gets back with each invocation, opaque to everything between.
+ * BELFRY_OK; BELFRY_TOO_LARGE; BELFRY_NOMEM. */
+BF_MUST_CHECK enum belfry_status bf_payload_encode(const struct bf_deployment *deployment,
+		struct bf_buf *payload, struct belfry_error *err);
+
+struct bf_payload {
+	json_t *json; /* owned */
+	struct bf_target_webhook webhook;
+	struct belfry_str prompt;
+	const json_t *input;
+	const json_t *deployment; /* {"id", "name"} */
+};
+
+void bf_payload_fini(struct bf_payload *payload);
+
+/* BELFRY_OK; BELFRY_CORRUPT; BELFRY_NOMEM. */
+BF_MUST_CHECK enum belfry_status bf_payload_decode(struct belfry_str bytes,
+		struct bf_payload *ret_payload, struct belfry_error *err);
+
+/* Fills `ret_schedule`, which borrows from the deployment and from `payload` (encoded here). */
+BF_MUST_CHECK enum belfry_status bf_deployment_fill_schedule(const struct bf_deployment *deployment,
+		struct bf_buf *payload, struct belfry_schedule *ret_schedule,
+		struct belfry_error *err);
+
+#endif

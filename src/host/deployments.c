@@ -1,0 +1,284 @@
+/* Changes of deployments, each in the same order: check, record, apply, and on a refusal the old content
+ * back under a new revision. Invariant: whatever fails, the record with the highest revision is what the
+ * provider gets, here or at the next reconcile; nothing is half-stored.
+ *
+ * Not here  lists and the shape that is answered (deployments_view.c), JSON (deployment_read.c). */
+#include "host/deployments.h"
+
+#include "base/error.h"
+#include "host/backend.h"
+#include "host/deployments_priv.h"
+#include "host/host_priv.h"
+#include "host/merge_patch.h"
+#include "host/targets/url.h"
+#include "model/run.h"
+
+/* What needs the outside: the zone's data, and the list of allowed addresses. */
+static enum belfry_status check_outside(struct bf_host *host, const struct bf_deployment *d,
+		struct belfry_error *err)
+{
+	enum belfry_status status = bf_deployment_parse_rule(d, host->options.zones, NULL, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	status = bf_target_url_check(d->webhook.url, host->options.allow, err);
+	if (status != BELFRY_OK && err != NULL && err->pointer[0] == '\0') {
+		struct belfry_str pointer = BF_STR("/target/url");
+		memcpy(err->pointer, pointer.ptr, pointer.len + 1);
+	}
+	return status;
+}
+
+static enum belfry_status apply(struct bf_host *host, const struct bf_deployment *d,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf payload = {0};
+	struct belfry_schedule schedule;
+
+	enum belfry_status status = bf_deployment_fill_schedule(d, &payload, &schedule, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return bf_backend_apply(host->options.provider, &schedule, err);
+}
+
+/* A payload that does not fit is refused before anything is stored. */
+static enum belfry_status check_payload(const struct bf_deployment *d, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf payload = {0};
+
+	return bf_payload_encode(d, &payload, err);
+}
+
+static void log_left_over(struct bf_host *host, const char *id, const char *what,
+		const struct belfry_error *failure)
+{
+	bf_log(host->options.env, BF_LOG_ERROR,
+			"event=compensation_failed deployment=%s step=%s detail=\"%s\" "
+			"next=\"the next reconcile goes by the record\"",
+			id, what,
+			failure->detail[0] != '\0' ? failure->detail : failure->message);
+}
+
+/* --- create --- */
+
+/* T090: the record goes, and the provider's code is what the caller gets. An apply whose answer was lost
+ * may have taken place, so the provider is told of the removal as well. */
+static void undo_create(struct bf_host *host, const struct bf_deployment *d,
+		enum belfry_status applied)
+{
+	struct belfry_error failure = {0};
+
+	if (belfry_status_class(applied) != BELFRY_CLASS_CALLER &&
+			bf_backend_remove(host->options.provider, bf_str(d->id), d->revision + 1,
+					&failure) != BELFRY_OK) {
+		log_left_over(host, d->id, "remove_schedule", &failure);
+	}
+	if (bf_record_remove(host, bf_str(d->id), 0, &failure) != BELFRY_OK) {
+		log_left_over(host, d->id, "remove_record", &failure);
+	}
+}
+
+static enum belfry_status store_new(struct bf_host *host, struct bf_deployment *d,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, bf_str(d->id));
+	enum belfry_status status = bf_record_save(host, d, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	status = apply(host, d, err);
+	if (status != BELFRY_OK) {
+		undo_create(host, d, status);
+	}
+	return status;
+}
+
+enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
+		struct bf_deployment_view *ret_view, struct belfry_error *err)
+{
+	struct bf_deployment_options options = {.grace = host->settings.grace};
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+
+	enum belfry_status status = bf_deployment_read(body, &options, &d, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	belfry_id_format(bf_id_random(host->options.env), d.id);
+	d.created_at = host->options.env->wall(host->options.env->data);
+	status = check_outside(host, &d, err);
+	if (status == BELFRY_OK) {
+		status = check_payload(&d, err);
+	}
+	if (status == BELFRY_OK) {
+		status = store_new(host, &d, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return bf_deployment_view_changed(host, &d, ret_view, err);
+}
+
+/* --- change --- */
+
+static enum belfry_status check_revision(const struct bf_deployment *d, int64_t revision,
+		struct belfry_error *err)
+{
+	if (revision != 0 && revision != d->revision) {
+		return bf_error_set(err, BELFRY_PRECONDITION,
+				"If-Match names revision %lld, and the present one is %lld: read it "
+				"again, and decide again",
+				(long long)revision, (long long)d->revision);
+	}
+	return BELFRY_OK;
+}
+
+/* T071: the old content under a new revision, for the record and for the provider. */
+static void restore(struct bf_host *host, struct bf_deployment *old, int64_t revision)
+{
+	struct belfry_error failure = {0};
+
+	old->revision = revision;
+	if (bf_record_save(host, old, &failure) != BELFRY_OK) {
+		log_left_over(host, old->id, "restore_record", &failure);
+	} else if (apply(host, old, &failure) != BELFRY_OK) {
+		log_left_over(host, old->id, "restore_schedule", &failure);
+	}
+}
+
+/* `changed` was read from the record `old` and carries its revision. */
+static enum belfry_status store_change(struct bf_host *host, struct bf_deployment *old,
+		struct bf_deployment *changed, int64_t named_revision, struct belfry_error *err)
+{
+	enum belfry_status status = bf_record_save(host, changed, err);
+
+	if (status == BELFRY_PRECONDITION && named_revision == 0) {
+		return bf_error_set(err, BELFRY_CONFLICT,
+				"somebody else changed it first: read it again, and decide again");
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	status = apply(host, changed, err);
+	if (status != BELFRY_OK) {
+		restore(host, old, changed->revision);
+	}
+	return status;
+}
+
+static void carry_identity(const struct bf_deployment *old, struct bf_deployment *changed)
+{
+	memcpy(changed->id, old->id, sizeof(changed->id));
+	changed->revision = old->revision;
+	changed->created_at = old->created_at;
+	changed->updated_at = old->updated_at;
+}
+
+/* The content with the patch laid over it, read as if somebody had sent it whole. */
+static enum belfry_status patch_content(struct bf_host *host, const struct bf_deployment *old,
+		const json_t *patch, struct bf_deployment *ret_changed, struct belfry_error *err)
+{
+	struct bf_deployment_options options = {.grace = host->settings.grace};
+	BF_CLEANUP(bf_cleanup_json) json_t *content = json_deep_copy(old->content);
+
+	if (content == NULL) {
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+	}
+	/* A member of the record alone: whoever names it in a patch names one that is not known. */
+	(void)json_object_del(content, "disabled_reason"); /* may be absent */
+	enum belfry_status status = bf_merge_patch(content, patch, err);
+	if (status == BELFRY_OK) {
+		status = bf_deployment_read(content, &options, ret_changed, err);
+	}
+	return status;
+}
+
+enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str id, int64_t revision,
+		const json_t *patch, struct bf_deployment_view *ret_view, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, id);
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
+
+	enum belfry_status status = bf_record_load(host, id, &old, err);
+	if (status == BELFRY_OK) {
+		status = check_revision(&old, revision, err);
+	}
+	if (status == BELFRY_OK) {
+		status = patch_content(host, &old, patch, &changed, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	carry_identity(&old, &changed);
+	changed.reason = changed.is_enabled ? (struct belfry_str){0} : old.reason;
+	status = check_outside(host, &changed, err);
+	if (status == BELFRY_OK) {
+		status = check_payload(&changed, err);
+	}
+	if (status == BELFRY_OK) {
+		status = store_change(host, &old, &changed, revision, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return bf_deployment_view_changed(host, &changed, ret_view, err);
+}
+
+/* Nothing but the switch: neither the rule nor the address is judged anew, so that a deployment can be
+ * disabled whatever has become of them. The change is made even where the record says so already: the
+ * apply of the last one may have been lost. */
+enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str id,
+		int64_t revision, bool is_enabled, struct belfry_str reason,
+		struct bf_deployment_view *ret_view, struct belfry_error *err)
+{
+	struct bf_deployment_options options = {.grace = host->settings.grace, .is_stored = true};
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, id);
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
+
+	enum belfry_status status = bf_record_load(host, id, &old, err);
+	if (status == BELFRY_OK) {
+		status = check_revision(&old, revision, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_deployment_read(old.content, &options, &changed, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	carry_identity(&old, &changed);
+	changed.is_enabled = is_enabled;
+	changed.reason = is_enabled ? (struct belfry_str){0} : reason;
+	status = store_change(host, &old, &changed, revision, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return bf_deployment_view_changed(host, &changed, ret_view, err);
+}
+
+/* --- remove --- */
+
+/* The provider first: once it has answered no scheduled Run starts, and a record that could not be taken
+ * away is still there for a second try. */
+enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str id,
+		int64_t revision, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, id);
+	struct bf_deployment present = {0};
+
+	enum belfry_status status = bf_record_get_revision(host, id, &present.revision, err);
+	if (status == BELFRY_OK) {
+		status = check_revision(&present, revision, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_backend_remove(host->options.provider, id, present.revision + 1, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_record_remove(host, id, 0, err);
+	}
+	/* Somebody else was as quick: it is gone, as asked. */
+	return status == BELFRY_NOT_FOUND && present.revision != 0 ? BELFRY_OK : status;
+}

@@ -1,0 +1,58 @@
+/* The host: the application that owns deployments, decides what is allowed, and starts the work of Runs.
+ * It stands on two seams, a provider (which makes and dispatches Runs) and the documents of a store
+ * (which keep the records), and is the handler that the provider calls.
+ *
+ * Life       new -> start -> (requests) -> stop -> free. Changes and questions are taken between start
+ *            and stop, and before start too; nothing is dispatched then.
+ * Threads    everything but new, start, stop and free may be called from any thread, and blocks for as
+ *            long as the seams do. */
+#ifndef BF_HOST_HOST_H
+#define BF_HOST_HOST_H
+
+#include <belfry/calendar.h>
+#include <belfry/documents.h>
+#include <belfry/provider.h>
+
+#include "base/compiler.h"
+#include "base/env.h"
+#include "host/settings.h"
+#include "host/targets/allow.h"
+#include "host/targets/webhook.h"
+
+struct bf_host;
+
+struct bf_host_options {
+	size_t size;
+	const struct bf_env *env;               /* borrowed until free, like all that follows */
+	struct belfry_provider *provider;       /* created, not started */
+	struct belfry_store *store;             /* for its documents; open and migrated */
+	struct belfry_zones *zones;
+	struct bf_webhook_client *webhook;      /* NULL: Runs fail for good (tests without targets) */
+	const struct bf_allow_list *allow;      /* NULL: public addresses alone */
+	const struct bf_settings *settings;     /* copied */
+	const char *version;                    /* copied: of this program, for metrics */
+};
+
+/* BELFRY_OK; BELFRY_CONFIGURATION (the store keeps no documents); BELFRY_NOMEM. */
+BF_MUST_CHECK enum belfry_status bf_host_new(const struct bf_host_options *options,
+		struct bf_host **ret_host, struct belfry_error *err);
+/* Stops first where stop was not called. NULL is allowed. */
+void bf_host_free(struct bf_host *host);
+
+/* Brings the provider to what the records say, and starts it. A failure means that the host must not
+ * start (contract.md, B22); the message says why. A second call changes nothing. */
+BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err);
+
+/* The same reconciliation again, for somebody who does it every few minutes: heals what a crash between
+ * a record and its apply left. */
+BF_MUST_CHECK enum belfry_status bf_host_reconcile(struct bf_host *host, struct belfry_error *err);
+
+/* Drains for the setting stop_time, and ends the provider. BELFRY_BUSY: calls were still open; their
+ * Runs go on at the next start. */
+enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err);
+
+const struct bf_settings *bf_host_settings(const struct bf_host *host);
+const char *bf_host_version(const struct bf_host *host);
+const struct bf_env *bf_host_env(const struct bf_host *host);
+
+#endif

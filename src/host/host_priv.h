@@ -1,0 +1,63 @@
+/* The host's inside, for the files of this folder alone. */
+#ifndef BF_HOST_HOST_PRIV_H
+#define BF_HOST_HOST_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "host/deployment.h"
+#include "host/host.h"
+
+/* Changes of one deployment go one after another; of different ones at once (a lock for each of these
+ * by the id's first byte). What other processes do is seen by the record's etag. */
+#define BF_HOST_LOCKS 64
+
+struct bf_host {
+	struct bf_host_options options;
+	struct bf_settings settings;
+	char *version; /* owned */
+	struct belfry_handler handler;
+	pthread_mutex_t locks[BF_HOST_LOCKS];
+	atomic_bool is_started;
+	atomic_uint logged_faults; /* of readiness: which ones the log has (bits) */
+};
+
+/* Never null: the lock of this id. */
+pthread_mutex_t *bf_host_lock_of(struct bf_host *host, struct belfry_str id);
+
+static inline void bf_host_unlock(pthread_mutex_t **lock)
+{
+	if (*lock != NULL) {
+		(void)pthread_mutex_unlock(*lock); /* ours: cannot fail */
+	}
+}
+
+/* --- records (record.c) --- */
+
+/* The one refusal of an id that names nothing. */
+enum belfry_status bf_record_not_found(struct belfry_error *err);
+
+/* BELFRY_NOT_FOUND with the one text; BELFRY_CORRUPT (detail names the id). */
+BF_MUST_CHECK enum belfry_status bf_record_load(struct bf_host *host, struct belfry_str id,
+		struct bf_deployment *ret_deployment, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_record_decode(struct bf_host *host,
+		const struct belfry_document *document, struct bf_deployment *ret_deployment,
+		struct belfry_error *err);
+/* The present revision, without reading the content. */
+BF_MUST_CHECK enum belfry_status bf_record_get_revision(struct bf_host *host, struct belfry_str id,
+		int64_t *ret_revision, struct belfry_error *err);
+/* Inserts (revision 0) or replaces: the record must have the deployment's revision; then revision and
+ * times are those that were stored. BELFRY_PRECONDITION, BELFRY_CONFLICT (the name). */
+BF_MUST_CHECK enum belfry_status bf_record_save(struct bf_host *host,
+		struct bf_deployment *deployment, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_record_remove(struct bf_host *host, struct belfry_str id,
+		int64_t revision, struct belfry_error *err);
+
+#define BF_RECORD_KIND      "deployment"
+#define BF_RECORD_F_ENABLED 1u
+
+/* --- the handler (dispatch.c) --- */
+
+void bf_dispatch_init(struct bf_host *host);
+
+#endif
