@@ -8,7 +8,6 @@
 #include "http/server.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -34,28 +33,16 @@ static enum belfry_status check_options(const struct bf_http_server_options *o,
 	return BELFRY_OK;
 }
 
-static bool init_locks(struct bf_http_server *server)
-{
-	pthread_condattr_t monotonic;
-
-	if (pthread_condattr_init(&monotonic) != 0) {
-		return false;
-	}
-	bool is_done = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
-			pthread_mutex_init(&server->lock, NULL) == 0 &&
-			pthread_cond_init(&server->work, &monotonic) == 0 &&
-			pthread_cond_init(&server->settled, &monotonic) == 0 &&
-			pthread_cond_init(&server->tick, &monotonic) == 0;
-	(void)pthread_condattr_destroy(&monotonic);
-	return is_done;
-}
-
 static struct bf_http_server *server_new(const struct bf_http_server_options *options,
 		bf_http_handler_fn handler, void *data)
 {
 	struct bf_http_server *server = bf_alloc(sizeof(*server));
 
-	if (server == NULL || !init_locks(server)) {
+	if (server == NULL) {
+		return NULL;
+	}
+	if (pthread_mutex_init(&server->lock, NULL) != 0 ||
+			pthread_cond_init(&server->work, NULL) != 0) {
 		bf_free(server);
 		return NULL;
 	}
@@ -63,20 +50,40 @@ static struct bf_http_server *server_new(const struct bf_http_server_options *op
 	server->options.address = NULL; /* was the caller's; not needed again */
 	server->handler = handler;
 	server->data = data;
-	server->listen_fd = -1;
+	server->listen_fd = server->settled_fd = server->tick_fd = -1;
 	return server;
+}
+
+static void close_if_open(int fd)
+{
+	if (fd >= 0) {
+		(void)close(fd); /* nothing is written to any of them */
+	}
 }
 
 static void server_free(struct bf_http_server *server)
 {
-	if (server->listen_fd >= 0) {
-		(void)close(server->listen_fd); /* nothing is written to it */
-	}
-	(void)pthread_cond_destroy(&server->tick);
-	(void)pthread_cond_destroy(&server->settled);
+	close_if_open(server->listen_fd);
+	close_if_open(server->settled_fd);
+	close_if_open(server->tick_fd);
 	(void)pthread_cond_destroy(&server->work);
 	(void)pthread_mutex_destroy(&server->lock);
 	bf_free(server);
+}
+
+static enum belfry_status open_descriptors(struct bf_http_server *server,
+		const struct bf_http_server_options *options, struct belfry_error *err)
+{
+	enum belfry_status status = bf_http_socket_listen(options->address, options->port,
+			&server->listen_fd, &server->port, err);
+
+	if (status == BELFRY_OK) {
+		status = bf_http_event_open(&server->settled_fd, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_http_event_open(&server->tick_fd, err);
+	}
+	return status;
 }
 
 static enum belfry_status start_threads(struct bf_http_server *server, struct belfry_error *err)
@@ -111,8 +118,7 @@ enum belfry_status bf_http_server_start(const struct bf_http_server_options *opt
 	if (server == NULL) {
 		return bf_error_system(err, BELFRY_NOMEM, 0, "the HTTP server");
 	}
-	status = bf_http_socket_listen(options->address, options->port, &server->listen_fd,
-			&server->port, err);
+	status = open_descriptors(server, options, err);
 	if (status == BELFRY_OK) {
 		status = start_threads(server, err);
 	}

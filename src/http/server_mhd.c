@@ -11,6 +11,8 @@
  *   - it accepts several Host or Content-Length, and both lengths at once: bf_http_head_check;
  *   - its timeout is one of inactivity: server_reaper.c;
  *   - it cannot answer in the middle of a body: refuse_midway writes to the socket itself;
+ *   - its strict mode refuses a missing Host and a space in the target, as bf_http_head_check does, but
+ *     writes the head of that refusal twice: strict mode is for later versions;
  *   - it aborts the process when it is stopped with a connection suspended: server.c, the stop. */
 #include "http/server_priv.h"
 
@@ -524,14 +526,15 @@ enum belfry_status bf_http_library_start(struct bf_http_server *server, struct b
 	unsigned pool = o->thread_count > 1 ? o->thread_count : 0;
 
 	server->is_old_parser = is_old_version(bf_str(MHD_get_version()));
+	int strict = server->is_old_parser ? 0 : 1;
 	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, server,
 			MHD_OPTION_EXTERNAL_LOGGER, on_message, server, MHD_OPTION_LISTEN_SOCKET,
 			server->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, pool,
 			MHD_OPTION_CONNECTION_LIMIT, o->connection_count,
 			MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->per_ip_count,
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->connection_bytes,
-			MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
-			NULL, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+			MHD_OPTION_STRICT_FOR_CLIENT, strict, MHD_OPTION_UNESCAPE_CALLBACK,
+			keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
 			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
 	if (server->daemon == NULL) {

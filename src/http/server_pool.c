@@ -7,9 +7,6 @@
  * It never touches a socket: waking a connection is the library's (server_mhd.c). */
 #include "http/server_priv.h"
 
-#include <errno.h>
-#include <time.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -100,32 +97,31 @@ void bf_http_pool_complete(struct bf_http_server *server, struct bf_http_request
 	server->bodies_bytes -= request->body.len;
 	if (request->is_dispatched) {
 		server->flight_count--;
-		(void)pthread_cond_broadcast(&server->settled);
+		if (server->is_stopping) {
+			bf_http_event_raise(server->settled_fd);
+		}
 	}
 	(void)pthread_mutex_unlock(&server->lock);
 }
 
-static struct timespec monotonic_after(belfry_duration time)
+static bool is_settled(struct bf_http_server *server)
 {
-	struct timespec at;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &at); /* the clock of the condition, always there */
-	int64_t nanoseconds = at.tv_nsec + time % BELFRY_SECOND * 1000;
-	at.tv_sec += (time_t)(time / BELFRY_SECOND + nanoseconds / 1000000000);
-	at.tv_nsec = (long)(nanoseconds % 1000000000);
-	return at;
+	(void)pthread_mutex_lock(&server->lock);
+	bool is_none = server->flight_count == 0;
+	(void)pthread_mutex_unlock(&server->lock);
+	return is_none;
 }
 
 void bf_http_pool_settle(struct bf_http_server *server, belfry_duration time)
 {
-	struct timespec until = monotonic_after(time);
-	int code = 0;
+	const struct bf_env *env = server->options.env;
+	struct bf_boot_time until = bf_boot_add(env->boot(env->data), time);
+	belfry_duration left = time;
 
-	(void)pthread_mutex_lock(&server->lock);
-	while (server->flight_count > 0 && code != ETIMEDOUT) {
-		code = pthread_cond_timedwait(&server->settled, &server->lock, &until);
+	while (left > 0 && !is_settled(server)) {
+		bf_http_event_wait(server->settled_fd, left);
+		left = bf_boot_since(until, env->boot(env->data));
 	}
-	(void)pthread_mutex_unlock(&server->lock);
 }
 
 /* Takes one request out of the flight, with a reference of the caller's own; NULL: none is left. One

@@ -83,9 +83,9 @@ struct bf_http_server {
 	bool is_old_parser; /* the library needs bf_http_head_check_raw */
 
 	pthread_mutex_t lock;
-	pthread_cond_t work;    /* the queue has something, or the workers shall end */
-	pthread_cond_t settled; /* a request in flight was completed */
-	pthread_cond_t tick;    /* the reaper shall look */
+	pthread_cond_t work; /* the queue has something, or the workers shall end */
+	int settled_fd;      /* eventfd: while stopping, a request in flight was completed */
+	int tick_fd;         /* eventfd: the reaper shall look now */
 	struct bf_list connections;
 	struct bf_list flight;
 	struct bf_list queue;
@@ -130,6 +130,13 @@ void bf_http_reaper_add(struct bf_http_connection *connection);
 void bf_http_reaper_arm(struct bf_http_connection *connection, belfry_duration time);
 /* Before the library closes the descriptor. */
 void bf_http_reaper_remove(struct bf_http_connection *connection);
+
+/* server_event.c: a descriptor that one thread waits on and others raise (eventfd). Waiting takes a length
+ * of time, where a condition variable needs an instant of a clock that is not ours to read. */
+BF_MUST_CHECK enum belfry_status bf_http_event_open(int *ret_fd, struct belfry_error *err);
+void bf_http_event_raise(int fd);
+/* Until it is raised, at most so long; what was raised is taken back. */
+void bf_http_event_wait(int fd, belfry_duration time);
 
 /* server_socket.c */
 BF_MUST_CHECK enum belfry_status bf_http_socket_listen(const char *address, uint16_t port,

@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -66,7 +65,7 @@ static void keep_lingering(struct bf_http_server *server, int fd)
 			.left_bytes = LINGER_BYTES,
 			.until = bf_boot_add(now(server), LINGER_TIME),
 	};
-	(void)pthread_cond_signal(&server->tick);
+	bf_http_event_raise(server->tick_fd);
 }
 
 void bf_http_reaper_remove(struct bf_http_connection *connection)
@@ -138,28 +137,23 @@ static belfry_duration tick_time(const struct bf_http_server *server)
 	return BF_MAX(BF_MIN(shortest / 8, BELFRY_SECOND), LINGER_TICK);
 }
 
-static void wait_tick(struct bf_http_server *server)
-{
-	struct timespec at;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &at); /* the clock of the condition, always there */
-	int64_t nanoseconds = at.tv_nsec + tick_time(server) * 1000;
-	at.tv_sec += (time_t)(nanoseconds / 1000000000);
-	at.tv_nsec = (long)(nanoseconds % 1000000000);
-	(void)pthread_cond_timedwait(&server->tick, &server->lock, &at);
-}
-
 static void *run_reaper(void *data)
 {
 	struct bf_http_server *server = data;
+	bool is_end = false;
 
-	(void)pthread_mutex_lock(&server->lock);
-	while (!server->is_reaper_end) {
-		wait_tick(server);
-		reap(server, now(server));
-		drain_all(server, now(server));
+	while (!is_end) {
+		(void)pthread_mutex_lock(&server->lock);
+		struct bf_boot_time at = now(server);
+		reap(server, at);
+		drain_all(server, at);
+		belfry_duration pause = tick_time(server);
+		is_end = server->is_reaper_end;
+		(void)pthread_mutex_unlock(&server->lock);
+		if (!is_end) {
+			bf_http_event_wait(server->tick_fd, pause);
+		}
 	}
-	(void)pthread_mutex_unlock(&server->lock);
 	return NULL;
 }
 
@@ -182,7 +176,7 @@ void bf_http_reaper_stop(struct bf_http_server *server)
 	}
 	(void)pthread_mutex_lock(&server->lock);
 	server->is_reaper_end = true;
-	(void)pthread_cond_signal(&server->tick);
+	bf_http_event_raise(server->tick_fd);
 	(void)pthread_mutex_unlock(&server->lock);
 	(void)pthread_join(server->reaper, NULL); /* ours, joined once */
 	server->has_reaper = false;
