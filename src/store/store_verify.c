@@ -1,0 +1,358 @@
+/* What an adapter answers is foreign data: out of range, out of order or pointing nowhere, it must
+ * not get further than this. Each function is asked only where the adapter said BELFRY_OK (and is
+ * harmless where it did not). What a definition's bytes hold is not looked at here: model/ decodes
+ * them. */
+#include "store/store_priv.h"
+
+static bool is_text(struct belfry_str text)
+{
+	return text.len == 0 || text.ptr != NULL;
+}
+
+static bool is_time(belfry_time time)
+{
+	return time >= 0;
+}
+
+/* --- incarnations --- */
+
+static bool is_incarnation(const struct belfry_incarnation *row)
+{
+	return !bf_id_is_zero(row->id) && is_time(row->registered_at) &&
+			is_time(row->covers_from) && is_time(row->covered_until) &&
+			is_time(row->ended_at) && is_text(row->identity) && is_text(row->version) &&
+			is_text(row->tz_version);
+}
+
+static bool are_incarnations(const struct belfry_incarnation *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!is_incarnation(&rows[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool bf_verify_beat(const struct belfry_beat *beat)
+{
+	bool has_itself = beat->kind != BELFRY_BEAT_RENEW;
+
+	if (beat->now <= 0 || (beat->living_count > 0 && beat->living == NULL) ||
+			!are_incarnations(beat->living, beat->living_count)) {
+		return false;
+	}
+	for (size_t i = 0; i < beat->living_count; i++) {
+		if (beat->living[i].ended_at != 0) {
+			return false;
+		}
+		has_itself |= bf_id_compare(beat->living[i].id, beat->incarnation) == 0;
+	}
+	return has_itself && (beat->kind != BELFRY_BEAT_RENEW || beat->beat > 0);
+}
+
+/* --- schedules and Runs that were made --- */
+
+static bool is_item_answer(const struct belfry_advance_item *item)
+{
+	switch ((unsigned)item->result) {
+	case BELFRY_OK: return item->version != 0;
+	case BELFRY_CONFLICT:
+	case BELFRY_CAPACITY:
+	case BELFRY_CORRUPT: break;
+	default: return false;
+	}
+	for (size_t i = 0; i < item->run_count; i++) {
+		if (item->runs[i].is_inserted) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool bf_verify_advance(const struct belfry_advance *advance)
+{
+	for (size_t i = 0; i < advance->item_count; i++) {
+		if (!is_item_answer(&advance->items[i])) {
+			return false;
+		}
+	}
+	return advance->now > 0 && advance->fence > 0;
+}
+
+static bool is_add_answer(const struct belfry_add *add)
+{
+	switch ((unsigned)add->result) {
+	case BELFRY_OK:
+		return add->is_new ? bf_id_compare(add->existing, add->id) == 0
+				   : !bf_id_is_zero(add->existing) && add->request_key.len > 0;
+	case BELFRY_NOT_FOUND:
+	case BELFRY_KEY_REUSED:
+	case BELFRY_CONFLICT: return !add->is_new;
+	default: return false;
+	}
+}
+
+bool bf_verify_adds(const struct belfry_add *adds, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!is_add_answer(&adds[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool has_run_ranges(const struct belfry_run *run)
+{
+	return !bf_id_is_zero(run->id) && run->schedule.len > 0 &&
+			run->schedule.len <= BELFRY_SCHEDULE_ID_BYTES &&
+			(unsigned)run->trigger < BELFRY_TRIGGER_COUNT &&
+			(unsigned)run->state < BELFRY_RUN_STATE_COUNT &&
+			(unsigned)run->status < BELFRY_RUN_STATUS_COUNT &&
+			(unsigned)run->error < BELFRY_RUN_ERROR_COUNT && run->revision > 0;
+}
+
+/* A state that the public status cannot go with. */
+static bool is_status_of_state(const struct belfry_run *run)
+{
+	if (run->state == BELFRY_RUN_DISPATCHED) {
+		return run->status == BELFRY_STATUS_RUNNING ||
+				run->status == BELFRY_STATUS_WAITING_INPUT ||
+				belfry_run_status_is_terminal(run->status);
+	}
+	return run->status == bf_run_state_status(run->state);
+}
+
+static bool is_run(const struct belfry_run *run)
+{
+	return is_text(run->schedule) && has_run_ranges(run) && is_status_of_state(run) &&
+			is_time(run->due_at) && is_time(run->ready_at) && run->created_at > 0 &&
+			is_time(run->started_at) && is_time(run->dispatched_at) &&
+			is_time(run->finished_at) && is_text(run->session) && is_text(run->turn) &&
+			is_text(run->message) && is_text(run->detail) && is_text(run->tz_version);
+}
+
+static bool is_claimed(const struct belfry_claimed *claimed, const struct belfry_claim *claim)
+{
+	const struct belfry_run *run = &claimed->run;
+
+	return is_run(run) && run->state == BELFRY_RUN_DISPATCHING && run->fence > 0 &&
+			run->attempt > 0 && run->started_at > 0 &&
+			bf_id_compare(run->holder, claim->holder) == 0 &&
+			is_text(claimed->definition) &&
+			claimed->payload_bytes <= BELFRY_PAYLOAD_BYTES;
+}
+
+bool bf_verify_claim(const struct belfry_claim *claim)
+{
+	if (claim->now <= 0 || claim->run_count > claim->max_runs ||
+			(claim->run_count > 0 && claim->runs == NULL)) {
+		return false;
+	}
+	for (size_t i = 0; i < claim->run_count; i++) {
+		if (!is_claimed(&claim->runs[i], claim)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool bf_verify_records(const struct belfry_record *records, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		unsigned result = records[i].result;
+		if (result != BELFRY_OK && result != BELFRY_STALE && result != BELFRY_CONFLICT &&
+				result != BELFRY_NOT_FOUND) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A pass that is not done must get on, or it would never end. */
+bool bf_verify_prune(const struct belfry_prune *prune)
+{
+	return prune->is_done || bf_id_compare(prune->next, prune->after) > 0;
+}
+
+/* --- lists --- */
+
+static bool is_row(const struct belfry_schedule_row *row)
+{
+	return is_text(row->id) && row->id.len > 0 && row->id.len <= BELFRY_SCHEDULE_ID_BYTES &&
+			row->version > 0 && row->revision > 0 &&
+			(unsigned)row->phase < BELFRY_PHASE_COUNT && is_time(row->cursor) &&
+			is_time(row->idle_since) && is_time(row->last_fire_at) &&
+			row->fired_count >= 0 && row->payload_bytes <= BELFRY_PAYLOAD_BYTES &&
+			is_text(row->definition) && is_text(row->fair_key) &&
+			is_text(row->tz_version) && is_text(row->phase_reason);
+}
+
+static bool are_rows(const struct belfry_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct belfry_schedule_row *row = &list->rows[i];
+		if (!is_row(row)) {
+			return false;
+		}
+		if (list->kind == BELFRY_LIST_DUE &&
+				(row->cursor > list->now ||
+						(i > 0 && row->cursor < row[-1].cursor))) {
+			return false;
+		}
+		if (list->kind == BELFRY_LIST_SCHEDULES && list->id_count == 0 && i > 0 &&
+				bf_str_compare(row[-1].id, row->id) >= 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool are_runs(const struct belfry_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!is_run(&list->runs[i])) {
+			return false;
+		}
+		if (list->kind == BELFRY_LIST_RUNS && i > 0 &&
+				bf_id_compare(list->runs[i - 1].id, list->runs[i].id) <= 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool are_invocations(const struct belfry_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (bf_id_is_zero(list->invocations[i].run) ||
+				!is_text(list->invocations[i].payload) ||
+				list->invocations[i].payload.len > BELFRY_PAYLOAD_BYTES) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool are_attempts(const struct belfry_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct belfry_attempt *row = &list->attempts[i];
+		if (bf_id_compare(row->run, list->run_ids[0]) != 0 ||
+				(unsigned)row->step > BELFRY_STEP_TURN ||
+				(unsigned)row->error >= BELFRY_RUN_ERROR_COUNT ||
+				!is_text(row->message) || !is_text(row->detail)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool are_gaps(const struct belfry_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct belfry_gap *gap = &list->gaps[i];
+		if (!is_text(gap->schedule) || !is_text(gap->who) || gap->from > gap->to ||
+				gap->count < 0 || gap->reason < 0 ||
+				gap->reason >= BELFRY_GAP_REASON_COUNT) {
+			return false;
+		}
+		if (i > 0 && gap->from < gap[-1].from) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool are_counts(const struct belfry_counts *counts)
+{
+	for (size_t i = 0; i < BELFRY_RUN_STATE_COUNT; i++) {
+		if (counts->by_state[i] < 0) {
+			return false;
+		}
+	}
+	return is_time(counts->oldest_queued) && counts->active_schedules >= 0 &&
+			counts->active_schedules <= counts->schedules;
+}
+
+/* The array that the kind names; NULL: it is missing. */
+static const void *answer_of(const struct belfry_list *list)
+{
+	switch (list->kind) {
+	case BELFRY_LIST_DUE:
+	case BELFRY_LIST_SCHEDULES: return list->rows;
+	case BELFRY_LIST_RUNS:
+	case BELFRY_LIST_RUN_IDS: return list->runs;
+	case BELFRY_LIST_INVOCATIONS: return list->invocations;
+	case BELFRY_LIST_ATTEMPTS: return list->attempts;
+	case BELFRY_LIST_GAPS: return list->gaps;
+	case BELFRY_LIST_INCARNATIONS: return list->incarnations;
+	case BELFRY_LIST_COUNTS: return list->counts;
+	}
+	return NULL;
+}
+
+/* Those that name what they want are bounded by that, incarnations by their number. */
+static size_t most(const struct belfry_list *list)
+{
+	switch (list->kind) {
+	case BELFRY_LIST_DUE:
+	case BELFRY_LIST_RUNS:
+	case BELFRY_LIST_ATTEMPTS:
+	case BELFRY_LIST_GAPS: return list->limit;
+	case BELFRY_LIST_SCHEDULES: return list->id_count > 0 ? list->id_count : list->limit;
+	case BELFRY_LIST_RUN_IDS:
+	case BELFRY_LIST_INVOCATIONS: return list->run_id_count;
+	case BELFRY_LIST_INCARNATIONS: break;
+	case BELFRY_LIST_COUNTS: return 1;
+	}
+	return SIZE_MAX;
+}
+
+bool bf_verify_list(const struct belfry_list *list)
+{
+	if (list->now <= 0 || list->count > most(list) ||
+			(list->count > 0 && answer_of(list) == NULL)) {
+		return false;
+	}
+	switch (list->kind) {
+	case BELFRY_LIST_DUE:
+		if (list->next_due <= list->now) {
+			return false;
+		}
+		return are_rows(list);
+	case BELFRY_LIST_SCHEDULES: return are_rows(list);
+	case BELFRY_LIST_RUNS:
+	case BELFRY_LIST_RUN_IDS: return is_time(list->history_from) && are_runs(list);
+	case BELFRY_LIST_INVOCATIONS: return are_invocations(list);
+	case BELFRY_LIST_ATTEMPTS: return are_attempts(list);
+	case BELFRY_LIST_GAPS: return is_time(list->history_from) && are_gaps(list);
+	case BELFRY_LIST_INCARNATIONS: return are_incarnations(list->incarnations, list->count);
+	case BELFRY_LIST_COUNTS: return list->counts != NULL && are_counts(list->counts);
+	}
+	return false;
+}
+
+/* --- documents --- */
+
+bool bf_verify_document(const struct belfry_document *document, struct belfry_str kind)
+{
+	return is_text(document->kind) && bf_str_equal(document->kind, kind) &&
+			document->id.len > 0 && is_text(document->id) && is_text(document->owner) &&
+			is_text(document->name) && is_text(document->bytes) && document->etag > 0 &&
+			document->created_at > 0 && document->updated_at > 0;
+}
+
+bool bf_verify_documents(const struct belfry_document_query *query)
+{
+	if (query->count > query->limit || (query->count > 0 && query->documents == NULL)) {
+		return false;
+	}
+	for (size_t i = 0; i < query->count; i++) {
+		if (!bf_verify_document(&query->documents[i], query->kind)) {
+			return false;
+		}
+	}
+	return true;
+}
