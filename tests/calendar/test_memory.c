@@ -1,0 +1,75 @@
+/* Memory that runs out at every place where it can: a status each time, nothing leaked, nothing broken. */
+#include "cases.h"
+
+#include "base/alloc.h"
+
+/* Fails allocation 1, 2, 3, ... of making a rule from nothing until none fails; says how many there were. */
+static int64_t sweep(const char *text)
+{
+	for (int64_t call = 1;; call++) {
+		struct belfry_zones *zones = NULL;
+		struct belfry_rule *rule = NULL;
+		struct belfry_error err = {0};
+		bf_fault_arm(bf_alloc_fault(), call, 1);
+		enum belfry_status status = belfry_zones_new(NULL, &zones, &err);
+		if (status == BELFRY_OK) {
+			status = belfry_rule_new(zones, bf_str(text), BF_STR("Europe/Berlin"), NULL,
+					&rule, &err);
+		}
+		bool has_fired = bf_fault_fired(bf_alloc_fault()) > 0;
+		bf_fault_arm(bf_alloc_fault(), 0, 0);
+		if (status != BELFRY_OK) {
+			assert_true(has_fired);
+			assert_int_equal(status, BELFRY_NOMEM);
+			assert_int_equal(err.status, BELFRY_NOMEM);
+			assert_null(rule);
+		} else {
+			belfry_time due;
+			assert_int_equal(belfry_rule_next(rule, 0, &due), BELFRY_OK);
+		}
+		belfry_rule_free(rule);
+		belfry_zones_free(zones);
+		if (!has_fired) {
+			return call - 1;
+		}
+	}
+}
+
+static void every_failed_allocation_is_a_status(void **state)
+{
+	(void)state;
+	assert_true(sweep("30 2 * * *") >= 7);
+	assert_true(sweep("{\"cron\":\"30 2 * * *\"}") >= 10);
+	assert_true(sweep("{\"any\":[{\"at\":[\"2026-12-24T18:00:00\",\"2026-12-25T18:00:00\"]},"
+			  "{\"every\":\"PT30M\",\"not_before\":\"2026-01-01T00:00:00\"},"
+			  "{\"any\":[{\"cron\":\"@daily\"}]}]}") >= 20);
+}
+
+static void an_answer_allocates_nothing(void **state)
+{
+	struct belfry_rule *rule = new_rule("*/7 1-5 L,15W 2,10 1#2", "Europe/Berlin");
+	belfry_time due = 0;
+
+	(void)state;
+	bf_fault_arm(bf_alloc_fault(), 1, -1);
+	for (int i = 0; i < 1000; i++) {
+		if (belfry_rule_next(rule, due, &due) != BELFRY_OK) {
+			break;
+		}
+	}
+	int64_t fired = bf_fault_fired(bf_alloc_fault());
+	bf_fault_arm(bf_alloc_fault(), 0, 0);
+	assert_int_equal(fired, 0);
+	assert_true(due > at("1970-10-01T00:00:00Z"));
+	belfry_rule_free(rule);
+}
+
+int run_memory_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+			cmocka_unit_test(every_failed_allocation_is_a_status),
+			cmocka_unit_test(an_answer_allocates_nothing),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
