@@ -35,6 +35,12 @@ class CheckCalls(unittest.TestCase):
         self.assertEqual(self.run_on('src/host/a.c', 'int a = pthread_create();').returncode, 0)
         self.assertEqual(self.run_on('src/engine/a.c', 'int a = pthread_create();').returncode, 1)
 
+    def test_a_pure_layer_may_not_include_threads_or_clocks(self):
+        for header in ('pthread.h', 'time.h', 'sys/socket.h'):
+            text = f'#include <{header}>\n'
+            self.assertEqual(self.run_on('src/engine/a.c', text).returncode, 1, header)
+            self.assertEqual(self.run_on('src/runtime/a.c', text).returncode, 0, header)
+
     def test_an_empty_tree_is_no_proof(self):
         self.assertEqual(self.run_on('other/a.c', '').returncode, 1)
 
