@@ -1,4 +1,4 @@
-/* Calls through the provider's and the store's tables. No decision is made here but two: a method that
+/* Calls through the provider's table, and of the store's documents. No decision is made here but two: a method that
  * is missing cannot be done, and a seam's own failure is told to the public in our words. */
 #include "host/backend.h"
 
@@ -94,8 +94,8 @@ enum belfry_status bf_backend_get_run(struct belfry_provider *provider, struct b
 }
 
 enum belfry_status bf_backend_state(struct belfry_provider *provider, const struct belfry_str *ids,
-		size_t count, struct belfry_arena *arena,
-		struct belfry_schedule_state **ret_states, struct belfry_error *err)
+		size_t count, struct belfry_arena *arena, struct belfry_schedule_state **ret_states,
+		struct belfry_error *err)
 {
 	const struct belfry_provider_more_ops *more = provider->ops->more;
 
@@ -125,8 +125,8 @@ enum belfry_status bf_backend_attempts(struct belfry_provider *provider, struct 
 	if (more == NULL || more->attempts == NULL) {
 		return cannot(err);
 	}
-	return bf_backend_settle(
-			more->attempts(provider, run, arena, ret_attempts, ret_count, err), err);
+	return bf_backend_settle(more->attempts(provider, run, arena, ret_attempts, ret_count, err),
+			err);
 }
 
 enum belfry_status bf_backend_metrics(struct belfry_provider *provider,
@@ -150,36 +150,36 @@ enum belfry_status bf_backend_due(struct belfry_provider *provider, struct belfr
 	if (more == NULL || more->due == NULL) {
 		return cannot(err);
 	}
-	return bf_backend_settle(
-			more->due(provider, schedule, from, ret_due, max, ret_count, err), err);
+	return bf_backend_settle(more->due(provider, schedule, from, ret_due, max, ret_count, err),
+			err);
 }
 
 /* --- documents --- */
 
-enum belfry_status bf_backend_get_document(struct belfry_store *store, struct belfry_str kind,
+enum belfry_status bf_backend_get_document(struct bf_store *store, struct belfry_str kind,
 		struct belfry_str id, struct belfry_arena *arena,
 		struct belfry_document *ret_document, struct belfry_error *err)
 {
 	struct belfry_str none = {0};
 
-	return bf_backend_settle(store->ops->documents->get(store, kind, id, none, none, arena,
+	return bf_backend_settle(bf_store_document_get(store, kind, id, none, none, arena,
 						 ret_document, err),
 			err);
 }
 
-enum belfry_status bf_backend_find_document(struct belfry_store *store, struct belfry_str kind,
+enum belfry_status bf_backend_find_document(struct bf_store *store, struct belfry_str kind,
 		struct belfry_str owner, struct belfry_str name, struct belfry_arena *arena,
 		struct belfry_document *ret_document, struct belfry_error *err)
 {
 	struct belfry_str none = {0};
 
-	return bf_backend_settle(store->ops->documents->get(store, kind, none, owner, name, arena,
+	return bf_backend_settle(bf_store_document_get(store, kind, none, owner, name, arena,
 						 ret_document, err),
 			err);
 }
 
 /* Was the put whose answer was lost carried out? Its etag and bytes say so. */
-static enum belfry_status read_back(struct belfry_store *store, struct belfry_document *document,
+static enum belfry_status read_back(struct bf_store *store, struct belfry_document *document,
 		int64_t expect_etag, struct belfry_error *err)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
@@ -198,10 +198,10 @@ static enum belfry_status read_back(struct belfry_store *store, struct belfry_do
 	return BELFRY_OK;
 }
 
-enum belfry_status bf_backend_put_document(struct belfry_store *store,
-		struct belfry_document *document, int64_t expect_etag, struct belfry_error *err)
+enum belfry_status bf_backend_put_document(struct bf_store *store, struct belfry_document *document,
+		int64_t expect_etag, struct belfry_error *err)
 {
-	enum belfry_status status = store->ops->documents->put(store, document, expect_etag, err);
+	enum belfry_status status = bf_store_document_put(store, document, expect_etag, err);
 
 	if (status == BELFRY_UNKNOWN) {
 		return read_back(store, document, expect_etag, err);
@@ -209,36 +209,42 @@ enum belfry_status bf_backend_put_document(struct belfry_store *store,
 	return bf_backend_settle(status, err);
 }
 
-enum belfry_status bf_backend_remove_document(struct belfry_store *store, struct belfry_str kind,
+enum belfry_status bf_backend_remove_document(struct bf_store *store, struct belfry_str kind,
 		struct belfry_str id, int64_t expect_etag, struct belfry_error *err)
 {
-	return bf_backend_settle(
-			store->ops->documents->remove(store, kind, id, expect_etag, err), err);
+	enum belfry_status status = bf_store_document_remove(store, kind, id, expect_etag, err);
+
+	if (status == BELFRY_UNKNOWN) {
+		BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+		struct belfry_document present;
+		if (bf_backend_get_document(store, kind, id, &arena, &present, NULL) ==
+				BELFRY_NOT_FOUND) {
+			return BELFRY_OK;
+		}
+	}
+	return bf_backend_settle(status, err);
 }
 
-enum belfry_status bf_backend_list_documents(struct belfry_store *store,
+enum belfry_status bf_backend_list_documents(struct bf_store *store,
 		struct belfry_document_query *query, struct belfry_arena *arena,
 		struct belfry_error *err)
 {
-	query->size = sizeof(*query);
-	return bf_backend_settle(store->ops->documents->list(store, query, arena, err), err);
+	return bf_backend_settle(bf_store_document_list(store, query, arena, err), err);
 }
 
-enum belfry_status bf_backend_put_output(struct belfry_store *store, struct belfry_id run,
+enum belfry_status bf_backend_put_output(struct bf_store *store, struct belfry_id run,
 		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err)
 {
-	return bf_backend_settle(
-			store->ops->documents->put_output(store, run, content_type, bytes, err),
-			err);
+	return bf_backend_settle(bf_store_output_put(store, run, content_type, bytes, err), err);
 }
 
-enum belfry_status bf_backend_read_output(struct belfry_store *store, struct belfry_id run,
+enum belfry_status bf_backend_read_output(struct bf_store *store, struct belfry_id run,
 		uint64_t offset, size_t max, struct belfry_arena *arena,
 		struct belfry_str *ret_bytes, uint64_t *ret_length, struct belfry_error *err)
 {
 	struct belfry_str content_type;
 
-	return bf_backend_settle(store->ops->documents->read_output(store, run, offset, max, arena,
-						 &content_type, ret_bytes, ret_length, err),
+	return bf_backend_settle(bf_store_output_read(store, run, offset, max, arena, &content_type,
+						 ret_bytes, ret_length, err),
 			err);
 }

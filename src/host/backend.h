@@ -1,4 +1,4 @@
-/* The host's two seams, provider and documents: the one place where their methods are called.
+/* The host's two seams, provider and documents: the one place where the host calls them.
  *
  * Each wrapper answers BELFRY_CANNOT for an optional method that is not there, and lets no word of an
  * engine or a database into err->message: what a seam says about its own failures goes to err->detail,
@@ -9,10 +9,10 @@
 #ifndef BF_HOST_BACKEND_H
 #define BF_HOST_BACKEND_H
 
-#include <belfry/documents.h>
 #include <belfry/provider.h>
 
 #include "base/compiler.h"
+#include "store/store.h"
 
 /* Puts the public sentence in place of a seam's own words where it is the seam that failed. */
 enum belfry_status bf_backend_settle(enum belfry_status status, struct belfry_error *err);
@@ -53,27 +53,26 @@ BF_MUST_CHECK enum belfry_status bf_backend_due(struct belfry_provider *provider
 
 /* --- documents --- */
 
-BF_MUST_CHECK enum belfry_status bf_backend_get_document(struct belfry_store *store,
+BF_MUST_CHECK enum belfry_status bf_backend_get_document(struct bf_store *store,
 		struct belfry_str kind, struct belfry_str id, struct belfry_arena *arena,
 		struct belfry_document *ret_document, struct belfry_error *err);
 /* By (kind, owner, name). */
-BF_MUST_CHECK enum belfry_status bf_backend_find_document(struct belfry_store *store,
+BF_MUST_CHECK enum belfry_status bf_backend_find_document(struct bf_store *store,
 		struct belfry_str kind, struct belfry_str owner, struct belfry_str name,
 		struct belfry_arena *arena, struct belfry_document *ret_document,
 		struct belfry_error *err);
 /* An answer that was lost (BELFRY_UNKNOWN) is settled by reading back what is there. */
-BF_MUST_CHECK enum belfry_status bf_backend_put_document(struct belfry_store *store,
+BF_MUST_CHECK enum belfry_status bf_backend_put_document(struct bf_store *store,
 		struct belfry_document *document, int64_t expect_etag, struct belfry_error *err);
-BF_MUST_CHECK enum belfry_status bf_backend_remove_document(struct belfry_store *store,
+BF_MUST_CHECK enum belfry_status bf_backend_remove_document(struct bf_store *store,
 		struct belfry_str kind, struct belfry_str id, int64_t expect_etag,
 		struct belfry_error *err);
-BF_MUST_CHECK enum belfry_status bf_backend_list_documents(struct belfry_store *store,
+BF_MUST_CHECK enum belfry_status bf_backend_list_documents(struct bf_store *store,
 		struct belfry_document_query *query, struct belfry_arena *arena,
 		struct belfry_error *err);
-BF_MUST_CHECK enum belfry_status bf_backend_put_output(struct belfry_store *store,
-		struct belfry_id run, struct belfry_str content_type, struct belfry_str bytes,
-		struct belfry_error *err);
-BF_MUST_CHECK enum belfry_status bf_backend_read_output(struct belfry_store *store,
+BF_MUST_CHECK enum belfry_status bf_backend_put_output(struct bf_store *store, struct belfry_id run,
+		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_backend_read_output(struct bf_store *store,
 		struct belfry_id run, uint64_t offset, size_t max, struct belfry_arena *arena,
 		struct belfry_str *ret_bytes, uint64_t *ret_length, struct belfry_error *err);
 

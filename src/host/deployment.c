@@ -130,7 +130,8 @@ static void write_object(struct bf_json_writer *outer, const char *name,
 static void write_missed(struct bf_json_writer *outer, const struct belfry_policies *p)
 {
 	struct bf_json_writer w;
-	belfry_duration own_age = p->missed == BELFRY_MISSED_FIRE_ONCE ? 7 * BELFRY_DAY : BELFRY_HOUR;
+	belfry_duration own_age = p->missed == BELFRY_MISSED_FIRE_ONCE ? 7 * BELFRY_DAY
+								       : BELFRY_HOUR;
 
 	bf_json_writer_begin(&w);
 	bf_json_write_text(&w, "policy", missed_name(p->missed));

@@ -37,20 +37,20 @@ struct bf_target_webhook {
 };
 
 struct bf_deployment {
-	json_t *content;                /* owned; what the rest borrows from */
-	char id[BELFRY_ID_TEXT_BYTES];  /* empty until it has a record */
-	int64_t revision;               /* 0 until then */
+	json_t *content;               /* owned; what the rest borrows from */
+	char id[BELFRY_ID_TEXT_BYTES]; /* empty until it has a record */
+	int64_t revision;              /* 0 until then */
 	belfry_time created_at;
 	belfry_time updated_at;
 	struct belfry_str name;
 	bool is_enabled;
-	struct belfry_str reason;       /* why it was disabled; may be empty */
-	struct bf_buf rule;             /* owned: cron text, or compact rule JSON */
+	struct belfry_str reason; /* why it was disabled; may be empty */
+	struct bf_buf rule;       /* owned: cron text, or compact rule JSON */
 	const json_t *rule_json;
-	struct belfry_str timezone;     /* empty: the owner's */
+	struct belfry_str timezone; /* empty: the owner's */
 	struct belfry_str prompt;
-	const json_t *input;            /* NULL: null */
-	const json_t *labels;           /* NULL: none */
+	const json_t *input;  /* NULL: null */
+	const json_t *labels; /* NULL: none */
 	struct bf_target_webhook webhook;
 	struct belfry_policies policies;
 };
@@ -81,11 +81,12 @@ void bf_deployment_write_target(struct bf_json_writer *writer,
 /* Does the rule parse in its zone, and can it fire? BELFRY_OK; BELFRY_INVALID_SCHEDULE with pointer and,
  * for cron, position; BELFRY_NOMEM. ret_rule may be NULL. */
 BF_MUST_CHECK enum belfry_status bf_deployment_parse_rule(const struct bf_deployment *deployment,
-		struct belfry_zones *zones, struct belfry_rule **ret_rule, struct belfry_error *err);
+		struct belfry_zones *zones, struct belfry_rule **ret_rule,
+		struct belfry_error *err);
 
 /* The canonical content, owned by the caller: bytes of a record. BELFRY_OK or BELFRY_NOMEM. */
-BF_MUST_CHECK enum belfry_status bf_deployment_write_content(
-		const struct bf_deployment *deployment, json_t **ret_content);
+BF_MUST_CHECK enum belfry_status bf_deployment_write_content(const struct bf_deployment *deployment,
+		json_t **ret_content);
 
 /* The shape of the API: the content and the read-only members. */
 struct bf_deployment_state {

@@ -12,7 +12,7 @@
 #define WEBHOOK_ATTEMPTS 8
 #define WEBHOOK_TIMEOUT  BELFRY_MINUTE
 
-#define COUNT_MAX 1000000
+#define COUNT_MAX    1000000
 #define DURATION_MAX (400 * 366 * BELFRY_DAY)
 
 static const char *const missed_words[] = {"skip", "fire_once", "catch_up", NULL};
@@ -24,8 +24,8 @@ static const char *const gap_words[] = {"at_end", "skip", "shift", NULL};
 static const char *const fold_words[] = {"first", "last", "both", NULL};
 
 /* The word's number, or `present` where none is given. */
-static unsigned read_word(struct bf_json_reader *reader, const char *name,
-		const char *const *words, unsigned present)
+static unsigned read_word(struct bf_json_reader *reader, const char *name, const char *const *words,
+		unsigned present)
 {
 	(void)bf_json_reader_enum(reader, name, BF_JSON_NULLABLE, words, &present);
 	return present;
@@ -92,8 +92,7 @@ static void read_dst(struct bf_json_reader *reader, struct belfry_policies *p)
 	if (!bf_json_reader_enter(reader, "dst", BF_JSON_NULLABLE, &child)) {
 		return;
 	}
-	p->dst_gap = (enum belfry_dst_gap)read_word(&child, "gap", gap_words,
-			(unsigned)p->dst_gap);
+	p->dst_gap = (enum belfry_dst_gap)read_word(&child, "gap", gap_words, (unsigned)p->dst_gap);
 	p->dst_fold = (enum belfry_dst_fold)read_word(&child, "fold", fold_words,
 			(unsigned)p->dst_fold);
 	(void)bf_json_reader_end(&child); /* the failure went up */
@@ -182,10 +181,9 @@ static void read_rule(struct bf_json_reader *reader, struct bf_deployment *d)
 		return;
 	}
 	struct belfry_str cron = plain_cron(d->rule_json);
-	if (cron.len > 0) {
-		bf_buf_append_str(&d->rule, cron);
-	} else {
-		(void)bf_json_dump(d->rule_json, &d->rule); /* a failure stays in the buffer */
+	bf_buf_append_str(&d->rule, cron);
+	if (cron.len == 0 && bf_json_dump(d->rule_json, &d->rule) != BELFRY_OK) {
+		d->rule.is_failed = true;
 	}
 	if (bf_buf_status(&d->rule) != BELFRY_OK) {
 		bf_json_reader_refuse(reader, "rule", NULL, BELFRY_NOMEM, "out of memory");
@@ -274,12 +272,12 @@ static struct belfry_policies default_policies(const struct bf_deployment_option
 	return policies;
 }
 
-enum belfry_status bf_deployment_read(json_t *content,
-		const struct bf_deployment_options *options, struct bf_deployment *ret_deployment,
-		struct belfry_error *err)
+enum belfry_status bf_deployment_read(json_t *content, const struct bf_deployment_options *options,
+		struct bf_deployment *ret_deployment, struct belfry_error *err)
 {
 	struct bf_json_reader reader;
-	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {
+	BF_CLEANUP(bf_deployment_fini)
+	struct bf_deployment d = {
 			.is_enabled = true,
 			.policies = default_policies(options),
 	};

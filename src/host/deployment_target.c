@@ -31,7 +31,8 @@ static void check_header(struct bf_json_reader *reader, const char *key, const j
 	}
 	if (bf_json_reader_is_ok(reader)) {
 		bf_json_reader_refuse_from(reader, "headers",
-				bf_target_header_check(bf_str(key), bf_json_str(value), reader->err));
+				bf_target_header_check(bf_str(key), bf_json_str(value),
+						reader->err));
 	}
 }
 

@@ -57,8 +57,7 @@ static void log_left_over(struct bf_host *host, const char *id, const char *what
 	bf_log(host->options.env, BF_LOG_ERROR,
 			"event=compensation_failed deployment=%s step=%s detail=\"%s\" "
 			"next=\"the next reconcile goes by the record\"",
-			id, what,
-			failure->detail[0] != '\0' ? failure->detail : failure->message);
+			id, what, failure->detail[0] != '\0' ? failure->detail : failure->message);
 }
 
 /* --- create --- */

@@ -18,7 +18,8 @@ static struct bf_deployment_state state_by_calendar(struct bf_host *host,
 	belfry_time due;
 
 	if (!d->is_enabled ||
-			bf_deployment_parse_rule(d, host->options.zones, &rule, NULL) != BELFRY_OK) {
+			bf_deployment_parse_rule(d, host->options.zones, &rule, NULL) !=
+					BELFRY_OK) {
 		return state;
 	}
 	if (belfry_rule_next(rule, now, &due) == BELFRY_OK) {
@@ -57,8 +58,8 @@ static enum belfry_status fill_view(const struct bf_deployment *d,
 
 /* *ret_states is NULL where the provider has no such method. */
 static enum belfry_status ask_states(struct bf_host *host, const struct belfry_str *ids,
-		size_t count, struct belfry_arena *arena,
-		struct belfry_schedule_state **ret_states, struct belfry_error *err)
+		size_t count, struct belfry_arena *arena, struct belfry_schedule_state **ret_states,
+		struct belfry_error *err)
 {
 	*ret_states = NULL;
 	if (count == 0) {
@@ -258,8 +259,8 @@ static enum belfry_status find_documents(struct bf_host *host,
 			return status;
 		}
 	}
-	enum belfry_status status =
-			bf_backend_list_documents(host->options.store, found, arena, err);
+	enum belfry_status status = bf_backend_list_documents(host->options.store, found, arena,
+			err);
 	found->after_name = found->after_id = (struct belfry_str){0}; /* they borrowed */
 	return status;
 }
@@ -295,8 +296,8 @@ enum belfry_status bf_deployments_list(struct bf_host *host,
 	}
 	enum belfry_status status = find_documents(host, query, &found, &arena, err);
 	if (status == BELFRY_OK) {
-		status = append_items(host, found.documents,
-				BF_MIN(found.count, (size_t)LIST_MAX), &arena, items, err);
+		status = append_items(host, found.documents, BF_MIN(found.count, (size_t)LIST_MAX),
+				&arena, items, err);
 	}
 	if (status != BELFRY_OK) {
 		return status;

@@ -2,15 +2,15 @@
  * It stands on two seams, a provider (which makes and dispatches Runs) and the documents of a store
  * (which keep the records), and is the handler that the provider calls.
  *
- * Life       new -> start -> (requests) -> stop -> free. Changes and questions are taken between start
- *            and stop, and before start too; nothing is dispatched then.
+ * Life       new -> start -> (requests) -> stop -> free. Changes and questions are taken at any time
+ *            between new and free; nothing is dispatched before start. At the end: stop, free the webhook
+ *            (its open calls end, and are told to the host), free the host, then the provider.
  * Threads    everything but new, start, stop and free may be called from any thread, and blocks for as
  *            long as the seams do. */
 #ifndef BF_HOST_HOST_H
 #define BF_HOST_HOST_H
 
 #include <belfry/calendar.h>
-#include <belfry/documents.h>
 #include <belfry/provider.h>
 
 #include "base/compiler.h"
@@ -18,19 +18,20 @@
 #include "host/settings.h"
 #include "host/targets/allow.h"
 #include "host/targets/webhook.h"
+#include "store/store.h"
 
 struct bf_host;
 
 struct bf_host_options {
 	size_t size;
-	const struct bf_env *env;               /* borrowed until free, like all that follows */
-	struct belfry_provider *provider;       /* created, not started */
-	struct belfry_store *store;             /* for its documents; open and migrated */
+	const struct bf_env *env;         /* borrowed until free, like all that follows */
+	struct belfry_provider *provider; /* created, not started */
+	struct bf_store *store;           /* for its documents; open and migrated */
 	struct belfry_zones *zones;
-	struct bf_webhook_client *webhook;      /* NULL: Runs fail for good (tests without targets) */
-	const struct bf_allow_list *allow;      /* NULL: public addresses alone */
-	const struct bf_settings *settings;     /* copied */
-	const char *version;                    /* copied: of this program, for metrics */
+	struct bf_webhook *webhook;         /* NULL: this host calls no target, Runs fail */
+	const struct bf_allow_list *allow;  /* NULL: public addresses alone */
+	const struct bf_settings *settings; /* copied */
+	const char *version;                /* copied: of this program, for metrics */
 };
 
 /* BELFRY_OK; BELFRY_CONFIGURATION (the store keeps no documents); BELFRY_NOMEM. */

@@ -7,9 +7,10 @@
 
 #include "host/deployment.h"
 #include "host/host.h"
+#include "host/outputs.h"
 
 /* Changes of one deployment go one after another; of different ones at once (a lock for each of these
- * by the id's first byte). What other processes do is seen by the record's etag. */
+ * by a hash of the id). What other processes do is seen by the record's etag. */
 #define BF_HOST_LOCKS 64
 
 struct bf_host {
@@ -17,12 +18,13 @@ struct bf_host {
 	struct bf_settings settings;
 	char *version; /* owned */
 	struct belfry_handler handler;
+	struct bf_outputs *outputs; /* owned */
 	pthread_mutex_t locks[BF_HOST_LOCKS];
 	atomic_bool is_started;
 	atomic_uint logged_faults; /* of readiness: which ones the log has (bits) */
 };
 
-/* Never null: the lock of this id. */
+/* Takes the lock of this id, and returns it for bf_host_unlock. */
 pthread_mutex_t *bf_host_lock_of(struct bf_host *host, struct belfry_str id);
 
 static inline void bf_host_unlock(pthread_mutex_t **lock)

@@ -23,8 +23,8 @@ enum belfry_status bf_record_decode(struct bf_host *host, const struct belfry_do
 	struct belfry_error reading = {0};
 	BF_CLEANUP(bf_cleanup_json) json_t *content = NULL;
 
-	enum belfry_status status =
-			bf_json_parse(document->bytes, RECORD_BYTES, &content, &reading);
+	enum belfry_status status = bf_json_parse(document->bytes, RECORD_BYTES, &content,
+			&reading);
 	if (status == BELFRY_OK) {
 		status = bf_deployment_read(content, &options, ret_deployment, &reading);
 	}

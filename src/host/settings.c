@@ -24,8 +24,8 @@ struct row {
 	bool is_offered; /* by this version */
 };
 
-#define COUNT_MAX 1000000000
-#define BYTES_MAX (64 * 1024 * 1024)
+#define COUNT_MAX  1000000000
+#define BYTES_MAX  (64 * 1024 * 1024)
 #define AT(member) offsetof(struct bf_settings, member)
 
 static const struct row rows[] = {
@@ -39,7 +39,8 @@ static const struct row rows[] = {
 		{"beat", KIND_DURATION, AT(beat), 2 * BELFRY_SECOND, 10 * BELFRY_MILLISECOND,
 				BELFRY_HOUR, true},
 		{"grace", KIND_DURATION, AT(grace), BELFRY_MINUTE, 0, 366 * BELFRY_DAY, true},
-		{"stop_time", KIND_DURATION, AT(stop_time), 25 * BELFRY_SECOND, 0, BELFRY_HOUR, true},
+		{"stop_time", KIND_DURATION, AT(stop_time), 25 * BELFRY_SECOND, 0, BELFRY_HOUR,
+				true},
 		{"keep_age", KIND_DURATION, AT(keep_age), 30 * BELFRY_DAY, BELFRY_SECOND,
 				36600 * BELFRY_DAY, true},
 		{"keep_runs", KIND_COUNT, AT(keep_runs), 10000, 1, COUNT_MAX, true},
@@ -91,8 +92,7 @@ static enum belfry_status parse_value(const struct row *row, struct belfry_str t
 	int64_t value = 0;
 
 	switch (row->kind) {
-	case KIND_BOOL:
-		return parse_bool(text, ret_value);
+	case KIND_BOOL: return parse_bool(text, ret_value);
 	case KIND_DURATION: status = bf_duration_parse(text, &value); break;
 	case KIND_CLAMPED:
 		status = bf_str_parse_int(text, INT64_MIN, INT64_MAX, &value);
@@ -207,8 +207,8 @@ static enum belfry_status read_variable(struct bf_settings *settings, struct bel
 		if (!is_variable_of(variable, &rows[i])) {
 			continue;
 		}
-		enum belfry_status status =
-				bf_settings_set(settings, bf_str(rows[i].name), text, err);
+		enum belfry_status status = bf_settings_set(settings, bf_str(rows[i].name), text,
+				err);
 		if (status != BELFRY_OK) {
 			bf_error_prefix(err, "%.*s: ", BF_STR_ARGS(variable));
 		}

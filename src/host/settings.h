@@ -39,8 +39,8 @@ struct bf_settings {
 void bf_settings_init(struct bf_settings *settings, int64_t processors);
 
 /* One value. BELFRY_OK; BELFRY_INVALID names the setting and what is right (also an unknown one). */
-BF_MUST_CHECK enum belfry_status bf_settings_set(struct bf_settings *settings, struct belfry_str name,
-		struct belfry_str text, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_settings_set(struct bf_settings *settings,
+		struct belfry_str name, struct belfry_str text, struct belfry_error *err);
 
 /* Every BELFRY_NAME=TEXT of `environment` (ended by NULL) whose NAME is a setting; others are somebody
  * else's. The message names the variable. */

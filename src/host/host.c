@@ -1,0 +1,114 @@
+/* The host's life: made of its parts, started, stopped. Start brings the provider to what the records say
+ * before anything is dispatched; a start that cannot do so is refused. */
+#include "host/host.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "host/backend.h"
+#include "host/host_priv.h"
+#include "host/reconcile.h"
+
+enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_host **ret_host,
+		struct belfry_error *err)
+{
+	if (!bf_store_has_documents(options->store)) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the store \"%s\" keeps no records of a host; choose another one",
+				bf_store_name(options->store));
+	}
+	struct bf_host *host = bf_alloc(sizeof(*host));
+	char *version = bf_str_dup(bf_str(options->version));
+	if (host == NULL || version == NULL) {
+		bf_free(host);
+		bf_free(version);
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+	}
+	host->options = *options;
+	host->settings = *options->settings;
+	host->version = version;
+	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
+		(void)pthread_mutex_init(&host->locks[i], NULL); /* default kind: cannot fail */
+	}
+	bf_dispatch_init(host);
+	enum belfry_status status = bf_outputs_new(options->store, options->env, &host->outputs,
+			err);
+	if (status != BELFRY_OK) {
+		bf_host_free(host);
+		return status;
+	}
+	*ret_host = host;
+	return BELFRY_OK;
+}
+
+void bf_host_free(struct bf_host *host)
+{
+	if (host == NULL) {
+		return;
+	}
+	(void)bf_host_stop(host, NULL); /* what is still open goes on at the next start */
+	bf_outputs_free(host->outputs);
+	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
+		(void)pthread_mutex_destroy(&host->locks[i]); /* nobody holds it */
+	}
+	bf_free(host->version);
+	bf_free(host);
+}
+
+enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err)
+{
+	if (atomic_load(&host->is_started)) {
+		return BELFRY_OK;
+	}
+	enum belfry_status status = bf_reconcile(host, err);
+	if (status != BELFRY_OK) {
+		bf_error_prefix(err,
+				"the stored deployments could not be handed to the scheduler: ");
+		return status;
+	}
+	status = bf_backend_start(host->options.provider, &host->handler, err);
+	if (status != BELFRY_OK) {
+		bf_error_prefix(err, "the scheduler did not start: ");
+		return status;
+	}
+	atomic_store(&host->is_started, true);
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_host_reconcile(struct bf_host *host, struct belfry_error *err)
+{
+	return bf_reconcile(host, err);
+}
+
+enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err)
+{
+	if (!atomic_exchange(&host->is_started, false)) {
+		return BELFRY_OK;
+	}
+	return bf_backend_stop(host->options.provider, host->settings.stop_time, err);
+}
+
+const struct bf_settings *bf_host_settings(const struct bf_host *host)
+{
+	return &host->settings;
+}
+
+const char *bf_host_version(const struct bf_host *host)
+{
+	return host->version;
+}
+
+const struct bf_env *bf_host_env(const struct bf_host *host)
+{
+	return host->options.env;
+}
+
+pthread_mutex_t *bf_host_lock_of(struct bf_host *host, struct belfry_str id)
+{
+	size_t index = id.len > 0 ? (size_t)bf_hash64(0, id.ptr, id.len) % BF_HOST_LOCKS : 0;
+	pthread_mutex_t *lock = &host->locks[index];
+
+	(void)pthread_mutex_lock(lock); /* default kind, not held by this thread: cannot fail */
+	return lock;
+}
