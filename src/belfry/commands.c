@@ -1,0 +1,14 @@
+/* The one list of what `belfry` can do: the commands of the cli layer, and those that wire a host and so
+ * live here. The order is that of the help text. */
+#include "belfry/commands.h"
+
+const struct bf_command *const bf_commands[] = {
+		&bf_command_next,
+		&bf_command_deployments,
+		&bf_command_trigger,
+		&bf_command_runs,
+		&bf_command_logs,
+		&bf_command_why,
+		&bf_command_doctor,
+		NULL,
+};

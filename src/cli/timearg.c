@@ -1,0 +1,126 @@
+/* Reading a time from the command line. The zone's data comes from the calendar; a rule that fires every
+ * minute is the handle by which it answers for an offset. */
+#include "cli/timearg.h"
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+
+BF_CLEANUP_POINTER(rule, struct belfry_rule, belfry_rule_free)
+
+static enum belfry_status refuse(const char *what, const char *text, struct belfry_error *err)
+{
+	return bf_error_set(err, BELFRY_USAGE,
+			"%s: \"%.60s\" is no time: use 2026-12-01T09:00:00Z, a local date and time "
+			"(2026-12-01 09:00), now, or -2h",
+			what, text);
+}
+
+/* "-2h", "+30m": false where it is not of this form. */
+static bool parse_distance(struct belfry_str text, belfry_time now, belfry_time *ret_time)
+{
+	belfry_duration distance;
+
+	if (text.len < 2 || (text.ptr[0] != '-' && text.ptr[0] != '+') ||
+			bf_duration_parse(bf_str_slice(text, 1, text.len), &distance) !=
+					BELFRY_OK) {
+		return false;
+	}
+	*ret_time = bf_time_add(now, text.ptr[0] == '-' ? -distance : distance);
+	return true;
+}
+
+/* The fields of a local date and time, read as if they were UTC. Hours may be missing, seconds too. */
+static bool parse_local(struct belfry_str text, belfry_time *ret_local)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf full = {0};
+	static const char rest[] = "T00:00:00";
+	size_t date = sizeof("2026-12-01") - 1;
+	size_t minute = sizeof("2026-12-01T09:00") - 1;
+
+	bf_buf_append_str(&full, text);
+	if (text.len == date) {
+		bf_buf_append_text(&full, rest);
+	} else if (text.len == minute) {
+		bf_buf_append_text(&full, ":00");
+	}
+	bf_buf_append_byte(&full, 'Z');
+	return bf_buf_status(&full) == BELFRY_OK &&
+			bf_time_parse(bf_buf_str(&full), ret_local) == BELFRY_OK;
+}
+
+static belfry_time shift(const struct belfry_rule *rule, belfry_time local, belfry_time near)
+{
+	return bf_time_add(local, -(belfry_duration)belfry_rule_offset(rule, near) * BELFRY_SECOND);
+}
+
+/* Tries the offsets a day before and after, the earlier result first. False: the clock skips it. */
+static bool local_to_utc(const struct belfry_rule *rule, belfry_time local, belfry_time *ret_time)
+{
+	belfry_time before = shift(rule, local, bf_time_add(local, -BELFRY_DAY));
+	belfry_time after = shift(rule, local, bf_time_add(local, BELFRY_DAY));
+	belfry_time candidates[] = {BF_MIN(before, after), BF_MAX(before, after)};
+
+	for (size_t i = 0; i < BF_COUNT(candidates); i++) {
+		if (shift(rule, local, candidates[i]) == candidates[i]) {
+			*ret_time = candidates[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum belfry_status parse_in_zone(struct bf_cli *cli, const char *what, const char *text,
+		const char *zone, belfry_time local, belfry_time *ret_time,
+		struct belfry_error *err)
+{
+	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
+	struct belfry_zones *zones;
+	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
+	enum belfry_status status = bf_cli_zones(cli, &zones, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	status = belfry_rule_new(zones, BF_STR("* * * * *"), bf_str(zone), &options, &rule, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (!local_to_utc(rule, local, ret_time)) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"%s: the clocks of %.64s skip %.60s: use a time with an offset",
+				what, zone, text);
+	}
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_timearg_parse(struct bf_cli *cli, const char *what, const char *text,
+		const char *zone, belfry_time *ret_time, struct belfry_error *err)
+{
+	belfry_time now = cli->env->wall(cli->env->data);
+	belfry_time local;
+
+	if (strcmp(text, "now") == 0) {
+		*ret_time = now;
+		return BELFRY_OK;
+	}
+	if (bf_time_parse(bf_str(text), ret_time) == BELFRY_OK ||
+			parse_distance(bf_str(text), now, ret_time)) {
+		return BELFRY_OK;
+	}
+	if (!parse_local(bf_str(text), &local)) {
+		return refuse(what, text, err);
+	}
+	if (zone == NULL) {
+		*ret_time = local;
+		return BELFRY_OK;
+	}
+	return parse_in_zone(cli, what, text, zone, local, ret_time, err);
+}
+
+void bf_timearg_format(const struct belfry_rule *rule, belfry_time time, char *buffer)
+{
+	int32_t offset = belfry_rule_offset(rule, time);
+
+	bf_time_format(time, offset - offset % 60, buffer);
+}
