@@ -27,8 +27,8 @@ struct belfry_properties {
 	size_t size;
 	const char *name;
 	enum belfry_recovery_scope recovery_scope;
-	int64_t max_active_schedules;        /* 0: no ceiling */
-	belfry_duration pause_visibility;    /* how long after disable has answered a Run may start */
+	int64_t max_active_schedules;     /* 0: no ceiling */
+	belfry_duration pause_visibility; /* how long after disable has answered a Run may start */
 };
 
 /* What the host's log sees. `line` is key=value text; level as in syslog's idea: 0 error .. 3 debug. */
@@ -52,7 +52,7 @@ struct belfry_provider_options {
 	int64_t keep_runs;               /* 0: 10000 */
 	belfry_duration keep_failed_age; /* 0: 90 days */
 	void *log_data;
-	belfry_log_fn log;               /* may be NULL */
+	belfry_log_fn log; /* may be NULL */
 };
 
 struct belfry_provider_ops;
@@ -73,24 +73,24 @@ struct belfry_schedule_iterator {
 struct belfry_enqueue {
 	size_t size;
 	struct belfry_str schedule;
-	enum belfry_trigger trigger;      /* MANUAL or REPLAY */
-	struct belfry_id replayed_from;   /* REPLAY: a Run of this schedule (else BELFRY_NOT_FOUND);
+	enum belfry_trigger trigger;    /* MANUAL or REPLAY */
+	struct belfry_id replayed_from; /* REPLAY: a Run of this schedule (else BELFRY_NOT_FOUND);
 					   * the new Run carries its revision, that is its payload */
-	struct belfry_str request_key;    /* empty: none */
+	struct belfry_str request_key;  /* empty: none */
 	uint64_t request_hash;
 	/* answers */
 	struct belfry_id run;
-	bool is_new;                      /* false: the key had made this Run before */
+	bool is_new; /* false: the key had made this Run before */
 };
 
 struct belfry_run_query {
 	size_t size;
-	struct belfry_str schedule;       /* empty: of all */
-	uint32_t statuses;                /* bit n: status n; 0: all */
+	struct belfry_str schedule; /* empty: of all */
+	uint32_t statuses;          /* bit n: status n; 0: all */
 	uint32_t triggers;
-	belfry_time since;                /* of due or creation time; 0: all */
-	struct belfry_id before;          /* ids below this one; all zero: from the newest */
-	uint32_t limit;                   /* clamped to 1..200 (T059) */
+	belfry_time since;       /* of due or creation time; 0: all */
+	struct belfry_id before; /* ids below this one; all zero: from the newest */
+	uint32_t limit;          /* clamped to 1..200 (T059) */
 	/* answers: newest first */
 	struct belfry_run *runs;
 	size_t count;
@@ -104,7 +104,7 @@ struct belfry_schedule_state {
 	int64_t revision;
 	enum belfry_phase phase;
 	struct belfry_str phase_reason;
-	belfry_time next_due;             /* NEVER: none */
+	belfry_time next_due; /* NEVER: none */
 	belfry_time last_fire_at;
 	int64_t fired_count;
 };
@@ -124,40 +124,46 @@ enum belfry_why_kind {
 struct belfry_why {
 	size_t size;
 	struct belfry_str schedule;
-	belfry_time at;                   /* 0: the latest due time that is decided */
+	belfry_time at; /* 0: the latest due time that is decided */
 	/* answers */
 	enum belfry_why_kind kind;
-	belfry_time due;                  /* the due time that the answer is about */
+	belfry_time due; /* the due time that the answer is about */
 	struct belfry_run *run;
 	struct belfry_gap *gap;
 	int64_t revision;
 	belfry_time from;
-	belfry_time nearest_before;       /* 0: none */
-	belfry_time nearest_after;        /* NEVER: none */
+	belfry_time nearest_before; /* 0: none */
+	belfry_time nearest_after;  /* NEVER: none */
 };
 
 #define BELFRY_LATENESS_BUCKETS 14
 /* Upper bounds in microseconds of all lateness buckets but the last, which has none. */
-#define BELFRY_LATENESS_BOUNDS                                                                       \
-	{                                                                                            \
-		1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000,     \
-			30000000, 300000000                                                          \
+#define BELFRY_LATENESS_BOUNDS                                                                     \
+	{                                                                                          \
+		1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000,   \
+				30000000, 300000000                                                \
 	}
 
-enum belfry_due_outcome { BELFRY_DUE_RUN, BELFRY_DUE_MISSED, BELFRY_DUE_DISABLED, BELFRY_DUE_OUTCOME_COUNT };
+enum belfry_due_outcome {
+	BELFRY_DUE_RUN,
+	BELFRY_DUE_MISSED,
+	BELFRY_DUE_DISABLED,
+	BELFRY_DUE_OUTCOME_COUNT
+};
 
 /* Counted since start, for metrics and readiness. */
 struct belfry_provider_metrics {
 	size_t size;
 	int64_t due_times[BELFRY_DUE_OUTCOME_COUNT];
-	int64_t runs[BELFRY_TRIGGER_COUNT][BELFRY_RUN_STATUS_COUNT]; /* ended, by trigger and status */
-	int64_t lateness[BELFRY_LATENESS_BUCKETS];                   /* started_at - ready_at */
+	int64_t runs[BELFRY_TRIGGER_COUNT]
+		    [BELFRY_RUN_STATUS_COUNT];     /* ended, by trigger and status */
+	int64_t lateness[BELFRY_LATENESS_BUCKETS]; /* started_at - ready_at */
 	int64_t lateness_sum_us;
 	int64_t lateness_count;
 	int64_t takeovers;
 	int64_t open[BELFRY_RUN_STATE_COUNT];
-	belfry_time oldest_queued;             /* 0: none waits */
-	belfry_duration clock_offset;          /* store's clock minus ours */
+	belfry_time oldest_queued;    /* 0: none waits */
+	belfry_duration clock_offset; /* store's clock minus ours */
 	bool is_store_up;
 	bool is_started;
 	/* planner, dispatcher, keeper: how long ago each last made a step that succeeded */
@@ -170,8 +176,8 @@ struct belfry_provider_more_ops {
 	size_t size;
 	/* ids -> states, in their order, in one read. */
 	enum belfry_status (*state)(struct belfry_provider *provider, const struct belfry_str *ids,
-			size_t count, struct belfry_arena *arena, struct belfry_schedule_state **ret_states,
-			struct belfry_error *err);
+			size_t count, struct belfry_arena *arena,
+			struct belfry_schedule_state **ret_states, struct belfry_error *err);
 	enum belfry_status (*why)(struct belfry_provider *provider, struct belfry_why *why,
 			struct belfry_arena *arena, struct belfry_error *err);
 	/* How a dispatched Run ended. Idempotent; the first terminal status stays (BELFRY_CONFLICT). */
@@ -179,8 +185,8 @@ struct belfry_provider_more_ops {
 			enum belfry_run_status status, enum belfry_run_error error,
 			struct belfry_str message, struct belfry_error *err);
 	enum belfry_status (*attempts)(struct belfry_provider *provider, struct belfry_id run,
-			struct belfry_arena *arena, struct belfry_attempt **ret_attempts, size_t *ret_count,
-			struct belfry_error *err);
+			struct belfry_arena *arena, struct belfry_attempt **ret_attempts,
+			size_t *ret_count, struct belfry_error *err);
 	enum belfry_status (*metrics)(struct belfry_provider *provider,
 			struct belfry_provider_metrics *ret_metrics, struct belfry_error *err);
 	/* Coming due times after `from`, computed with the engine's own zone data. */
@@ -202,7 +208,8 @@ struct belfry_provider_ops {
 	/* Required. Accepts NULL; stops first where stop was not called. */
 	void (*free)(struct belfry_provider *provider);
 	/* Required. */
-	void (*properties)(struct belfry_provider *provider, struct belfry_properties *ret_properties);
+	void (*properties)(struct belfry_provider *provider,
+			struct belfry_properties *ret_properties);
 	/* Required. Begin to dispatch, and resume what a lost process left. A second call changes
 	 * nothing (T082). The handler is borrowed until stop has answered BELFRY_OK. */
 	enum belfry_status (*start)(struct belfry_provider *provider,
@@ -224,14 +231,16 @@ struct belfry_provider_ops {
 	enum belfry_status (*remove)(struct belfry_provider *provider, struct belfry_str schedule,
 			int64_t revision, struct belfry_error *err);
 	/* Required. BELFRY_NOT_FOUND, BELFRY_KEY_REUSED. */
-	enum belfry_status (*enqueue)(struct belfry_provider *provider, struct belfry_enqueue *request,
-			struct belfry_error *err);
+	enum belfry_status (*enqueue)(struct belfry_provider *provider,
+			struct belfry_enqueue *request, struct belfry_error *err);
 	/* Required. */
 	enum belfry_status (*list_runs)(struct belfry_provider *provider,
-			struct belfry_run_query *query, struct belfry_arena *arena, struct belfry_error *err);
+			struct belfry_run_query *query, struct belfry_arena *arena,
+			struct belfry_error *err);
 	/* Required. BELFRY_NOT_FOUND. */
 	enum belfry_status (*get_run)(struct belfry_provider *provider, struct belfry_id run,
-			struct belfry_arena *arena, struct belfry_run *ret_run, struct belfry_error *err);
+			struct belfry_arena *arena, struct belfry_run *ret_run,
+			struct belfry_error *err);
 
 	const struct belfry_provider_more_ops *more; /* may be NULL */
 };

@@ -83,8 +83,8 @@ struct belfry_beat {
 	enum belfry_beat_kind kind;
 	struct belfry_id incarnation;
 	uint64_t expect_beat;
-	belfry_duration length;     /* of one beat */
-	struct belfry_id low;       /* RENEW: no open Run that was born to it has a smaller id */
+	belfry_duration length; /* of one beat */
+	struct belfry_id low;   /* RENEW: no open Run that was born to it has a smaller id */
 	/* RENEW: what the sender's steady clock makes the store's clock now. Further off than the
 	 * tolerance the clock was stepped: nothing is renewed, BELFRY_CONFLICT and `now`. 0: any. */
 	belfry_time expect_now;
@@ -161,7 +161,7 @@ struct belfry_advance_item {
 	const struct belfry_schedule_put *put; /* NULL: the definition stays */
 	int64_t remove_revision;               /* with REMOVE */
 	belfry_time cursor;                    /* the new one; NEVER: none from now on */
-	belfry_time decided_at;                /* the store's time that the decision is about: becomes
+	belfry_time decided_at; /* the store's time that the decision is about: becomes
 						* idle_since where `cursor` is NEVER */
 	struct belfry_str tz_version;
 	enum belfry_phase phase;
@@ -258,9 +258,9 @@ enum belfry_record_kind {
 	/* the Session is stored: fence matches AND (none stored OR the same); failures and takeovers
 	 * begin anew (takeovers do so with RETRY too) */
 	BELFRY_RECORD_SESSION,
-	BELFRY_RECORD_TURN,    /* dispatched; with a terminal `status` the Run has ended as well */
-	BELFRY_RECORD_RETRY,     /* delayed until `ready_at`; no holder */
-	BELFRY_RECORD_FAILED,    /* failed with `error` */
+	BELFRY_RECORD_TURN,   /* dispatched; with a terminal `status` the Run has ended as well */
+	BELFRY_RECORD_RETRY,  /* delayed until `ready_at`; no holder */
+	BELFRY_RECORD_FAILED, /* failed with `error` */
 	BELFRY_RECORD_CANCELLED, /* cancelled with `error` */
 	BELFRY_RECORD_RELEASED,  /* handed back by a clean stop: queued, no holder, attempt - 1 */
 	BELFRY_RECORD_CONCLUDED /* the host says how a dispatched Run ended; no fence is asked for */
