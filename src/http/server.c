@@ -1,10 +1,13 @@
 /* Starting and stopping the HTTP server.
  *
  * The order of the stop is what matters: the library aborts the process when it is stopped while a
- * connection is suspended. So: accept nothing more and dispatch nothing more; wait for the answers that
- * are to come; answer the rest with 503, which wakes every suspended connection; join the workers; let
- * the last answers leave; then stop the library, and the reaper after it (the closing connections still
- * report to it). */
+ * connection is suspended. So: dispatch nothing more (what still comes gets 503 and is closed); wait for
+ * the answers that are to come; answer the rest with 503, which wakes every suspended connection; join
+ * the workers; let the last answers leave; then stop the library, which closes the listening socket, and
+ * the reaper after it (the closing connections still report to it).
+ *
+ * The library's own way to stop listening early is not used: in its threads the same descriptor is
+ * removed once more, and the slower of the two aborts the process. */
 #include "http/server.h"
 
 #include <signal.h>
@@ -143,7 +146,6 @@ void bf_http_server_stop(struct bf_http_server *server)
 	(void)pthread_mutex_lock(&server->lock);
 	server->is_stopping = true;
 	(void)pthread_mutex_unlock(&server->lock);
-	bf_http_library_quiesce(server);
 	bf_http_pool_settle(server, server->options.stop_time);
 	bf_http_pool_give_up(server);
 	bf_http_pool_stop(server);

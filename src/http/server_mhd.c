@@ -13,7 +13,8 @@
  *   - it cannot answer in the middle of a body: refuse_midway writes to the socket itself;
  *   - its strict mode refuses a missing Host and a space in the target, as bf_http_head_check does, but
  *     writes the head of that refusal twice: strict mode is for later versions;
- *   - it aborts the process when it is stopped with a connection suspended: server.c, the stop. */
+ *   - it aborts the process when it is stopped with a connection suspended, and now and then when it is
+ *     told to stop listening, because two threads race for one removal: server.c, the stop. */
 #include "http/server_priv.h"
 
 #include <microhttpd.h>
@@ -353,6 +354,7 @@ static enum MHD_Result finish(struct bf_http_request *request, struct MHD_Connec
 		request->is_dispatched = bf_http_pool_dispatch(request->server, request);
 		if (!request->is_dispatched) {
 			bf_http_problem_status(BELFRY_BUSY, bf_str(request->id), &request->answer);
+			request->answer.is_close = bf_http_pool_is_stopping(request->server);
 			request->is_answered = true;
 		}
 	}
@@ -537,20 +539,11 @@ enum belfry_status bf_http_library_start(struct bf_http_server *server, struct b
 			keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
 			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
+	server->listen_fd = -1; /* the library's, also where it failed: it closes it */
 	if (server->daemon == NULL) {
 		return bf_error_system(err, BELFRY_INTERNAL, 0, "the HTTP library does not start");
 	}
 	return BELFRY_OK;
-}
-
-void bf_http_library_quiesce(struct bf_http_server *server)
-{
-	if (server->daemon == NULL) {
-		return;
-	}
-	/* The socket is ours again, and closed last: a thread may be about to look at it. */
-	(void)MHD_quiesce_daemon(server->daemon);
-	(void)shutdown(server->listen_fd, SHUT_RDWR); /* who waits to be accepted is told at once */
 }
 
 void bf_http_library_stop(struct bf_http_server *server)

@@ -90,6 +90,14 @@ bool bf_http_pool_dispatch(struct bf_http_server *server, struct bf_http_request
 	return is_taken;
 }
 
+bool bf_http_pool_is_stopping(struct bf_http_server *server)
+{
+	(void)pthread_mutex_lock(&server->lock);
+	bool is_stopping = server->is_stopping;
+	(void)pthread_mutex_unlock(&server->lock);
+	return is_stopping;
+}
+
 void bf_http_pool_complete(struct bf_http_server *server, struct bf_http_request *request)
 {
 	(void)pthread_mutex_lock(&server->lock);

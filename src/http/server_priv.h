@@ -78,7 +78,7 @@ struct bf_http_server {
 	bf_http_handler_fn handler;
 	void *data;
 	struct MHD_Daemon *daemon;
-	int listen_fd;
+	int listen_fd; /* -1 once the library has it */
 	uint16_t port;
 	bool is_old_parser; /* the library needs bf_http_head_check_raw */
 
@@ -114,6 +114,7 @@ BF_MUST_CHECK enum belfry_status bf_http_pool_start(struct bf_http_server *serve
 		struct belfry_error *err);
 BF_MUST_CHECK bool bf_http_pool_dispatch(struct bf_http_server *server,
 		struct bf_http_request *request);
+BF_MUST_CHECK bool bf_http_pool_is_stopping(struct bf_http_server *server);
 void bf_http_pool_complete(struct bf_http_server *server, struct bf_http_request *request);
 /* Waits until nothing is in flight, at most so long. */
 void bf_http_pool_settle(struct bf_http_server *server, belfry_duration time);
@@ -146,7 +147,6 @@ void bf_http_socket_peer(const void *sockaddr, char *ret_text);
 /* server_mhd.c: the library. Wake is called under request->lock. */
 BF_MUST_CHECK enum belfry_status bf_http_library_start(struct bf_http_server *server,
 		struct belfry_error *err);
-void bf_http_library_quiesce(struct bf_http_server *server);
 void bf_http_library_stop(struct bf_http_server *server);
 void bf_http_library_wake(struct bf_http_request *request);
 

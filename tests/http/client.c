@@ -153,6 +153,11 @@ void client_expect_close(struct client *client)
 	}
 }
 
+void client_wait_readable(const struct client *client)
+{
+	wait_for(client->fd, POLLIN);
+}
+
 bool client_is_closed(struct client *client)
 {
 	char byte;

@@ -30,6 +30,8 @@ struct reply client_read(struct client *client, bool is_head);
 struct reply client_ask(uint16_t port, struct belfry_str bytes);
 /* Reads until the server closes. */
 void client_expect_close(struct client *client);
+/* Until there is something to read, or the end. Allocates nothing. */
+void client_wait_readable(const struct client *client);
 bool client_is_closed(struct client *client); /* does not wait */
 void reply_fini(struct reply *reply);
 

@@ -2,11 +2,6 @@
 #include "client.h"
 #include "fixture.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-
 #define H "Host: localhost\r\n"
 
 static struct fixture fixture;
@@ -257,26 +252,6 @@ static void two_hundred_connections_are_served_at_once(void **state)
 	}
 }
 
-static void every_descriptor_is_closed_on_exec(void **state)
-{
-	(void)state;
-	struct client client = client_open(fixture.port);
-
-	client_send_text(&client, "GET /hold HTTP/1.1\r\n" H "\r\n");
-	fixture_wait_held(&fixture, 1);
-	for (int fd = 3; fd < 256; fd++) {
-		struct stat about;
-		int flags = fcntl(fd, F_GETFD);
-		if (flags >= 0 && fstat(fd, &about) == 0 && S_ISSOCK(about.st_mode)) {
-			assert_true((flags & FD_CLOEXEC) != 0);
-		}
-	}
-	fixture_release(&fixture);
-	struct reply reply = client_read(&client, false);
-	reply_fini(&reply);
-	client_close(&client);
-}
-
 int run_serve_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,7 +268,6 @@ int run_serve_tests(void)
 			cmocka_unit_test(answers_may_come_late_from_another_thread),
 			cmocka_unit_test(a_client_that_leaves_before_its_answer_does_no_harm),
 			cmocka_unit_test(two_hundred_connections_are_served_at_once),
-			cmocka_unit_test(every_descriptor_is_closed_on_exec),
 	};
 
 	return cmocka_run_group_tests_name("serve", tests, start_server, stop_server);

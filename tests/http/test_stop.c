@@ -3,9 +3,12 @@
 #include "fixture.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/alloc.h"
 
 #define H "Host: localhost\r\n"
 
@@ -97,6 +100,12 @@ static void it_starts_and_stops_many_times_on_one_port(void **state)
 static void *open_gate(void *data)
 {
 	fixture_open_gate(data);
+	return NULL;
+}
+
+static void *stop_server(void *data)
+{
+	bf_http_server_stop(((struct fixture *)data)->server);
 	return NULL;
 }
 
@@ -223,39 +232,178 @@ static void a_stop_does_not_wait_for_clients_that_are_half_done(void **state)
 	}
 }
 
-/* Every thread of the process but this one must have every signal blocked. */
+/* Reads /proc/self/FOLDER/ENTRY/FILE for every entry, and counts those whose number in the line that
+ * begins with `label` satisfies `test`. */
+static size_t count_entries(const char *folder, const char *file, const char *label, int base,
+		bool (*test)(unsigned long number))
+{
+	char path[600];
+	char line[256];
+	size_t count = 0;
+
+	DIR *entries = opendir(folder);
+	assert_non_null(entries);
+	for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+		(void)snprintf(path, sizeof(path), "%s/%s%s", folder, entry->d_name, file);
+		FILE *lines = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
+		while (lines != NULL && fgets(line, sizeof(line), lines) != NULL) {
+			if (strncmp(line, label, strlen(label)) == 0 &&
+					test(strtoul(line + strlen(label), NULL, base))) {
+				count++;
+			}
+		}
+		if (lines != NULL) {
+			(void)fclose(lines);
+		}
+	}
+	(void)closedir(entries);
+	return count;
+}
+
+/* SIGINT is 2 and SIGTERM 15: bits 1 and 14. */
+static bool blocks_signals(unsigned long mask)
+{
+	return (mask & (1UL << 1)) != 0 && (mask & (1UL << 14)) != 0;
+}
+
 static void the_threads_of_the_server_block_signals(void **state)
 {
 	(void)state;
 	struct bf_http_server_options options = fixture_options();
 	struct fixture fixture;
-	size_t seen = 0;
+	sigset_t mine;
 
 	fixture_start(&fixture, &options);
-	DIR *folder = opendir("/proc/self/task");
-	assert_non_null(folder);
-	for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-		char path[300];
-		char line[256];
-		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
-		FILE *file = entry->d_name[0] != '.' ? fopen(path, "re") : NULL;
-		while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-			/* SIGINT is 2, SIGTERM is 15: bits 1 and 14. */
-			if (strncmp(line, "SigBlk:", 7) == 0 && (line[22] - '0') >= 0) {
-				unsigned long mask = strtoul(line + 7, NULL, 16);
-				seen += (mask & (1UL << 1)) != 0 && (mask & (1UL << 14)) != 0 ? 1
-											      : 0;
-			}
-		}
-		if (file != NULL) {
-			(void)fclose(file);
-		}
-	}
-	(void)closedir(folder);
-	assert_true(seen >= options.thread_count + options.worker_count + 1);
-	sigset_t mine;
+	assert_true(count_entries("/proc/self/task", "/status", "SigBlk:", 16, blocks_signals) >=
+			options.thread_count + options.worker_count + 1);
 	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mine), 0);
 	assert_int_equal(sigismember(&mine, SIGTERM), 0);
+	fixture_stop(&fixture);
+}
+
+static bool survives_exec(unsigned long flags)
+{
+	return (flags & O_CLOEXEC) == 0;
+}
+
+static size_t count_surviving(void)
+{
+	return count_entries("/proc/self/fdinfo", "", "flags:", 8, survives_exec);
+}
+
+static void every_descriptor_is_closed_on_exec(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct fixture fixture;
+	size_t before = count_surviving();
+
+	fixture_start(&fixture, &options);
+	struct client client = client_open(fixture.port);
+	client_send_text(&client, "GET /hold HTTP/1.1\r\n" H "\r\n");
+	fixture_wait_held(&fixture, 1);
+	struct client refused = client_open(fixture.port);
+	client_send_text(&refused, "POST / HTTP/1.1\r\n" H "Content-Length: 99999999\r\n\r\n");
+	struct reply reply = client_read(&refused, false); /* lingers: its descriptor was copied */
+	assert_int_equal(reply.status, 413);
+	client_expect_close(&refused);
+	assert_int_equal(count_surviving(), before);
+	reply_fini(&reply);
+	client_close(&refused);
+	client_close(&client);
+	fixture_stop(&fixture);
+}
+
+static bool always(unsigned long flags)
+{
+	(void)flags;
+	return true;
+}
+
+/* Also where it fails half-way: every allocation of a start fails once. */
+static void a_start_that_fails_leaves_nothing_behind(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct bf_http_server *server = NULL;
+	enum belfry_status status = BELFRY_NOMEM;
+	size_t before = count_entries("/proc/self/fdinfo", "", "flags:", 8, always);
+
+	for (int64_t n = 1; status != BELFRY_OK; n++) {
+		bf_fault_arm(bf_alloc_fault(), n, 1);
+		status = bf_http_server_start(&options, handle_nothing, NULL, &server, NULL);
+		bf_fault_arm(bf_alloc_fault(), 0, 0);
+		assert_true(status == BELFRY_OK || status == BELFRY_NOMEM);
+		assert_true(n < 20);
+	}
+	bf_http_server_stop(server);
+	assert_int_equal(count_entries("/proc/self/fdinfo", "", "flags:", 8, always), before);
+}
+
+/* Each allocation of a request fails once: it is answered with an error or closed, and the next request
+ * is served. */
+static void a_request_without_memory_is_refused_and_the_next_one_served(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct fixture fixture;
+
+	int64_t fired = 0;
+
+	options.thread_count = options.worker_count = 1;
+	fixture_start(&fixture, &options);
+	for (int64_t n = 1; n < 40; n++) {
+		struct client client = client_open(fixture.port);
+		bf_fault_arm(bf_alloc_fault(), n, 1);
+		client_send_text(&client,
+				"POST /status/201/%C3%A4?a=b HTTP/1.1\r\n" H
+				"Content-Length: 3\r\n\r\nabc");
+		client_wait_readable(&client); /* the client's own memory is not to fail */
+		fired += bf_fault_fired(bf_alloc_fault());
+		bf_fault_arm(bf_alloc_fault(), 0, 0);
+		struct reply reply = client_read(&client, false);
+		assert_true(reply.status == 0 || reply.status == 201 || reply.status == 500);
+		reply_fini(&reply);
+		client_close(&client);
+		reply = client_ask(fixture.port, BF_STR("GET /fixed HTTP/1.1\r\n" H "\r\n"));
+		assert_int_equal(reply.status, 200);
+		reply_fini(&reply);
+	}
+	assert_true(fired > 5 && fired < 39); /* the sweep met every allocation, and ended */
+	fixture_stop(&fixture);
+}
+
+static void what_comes_during_a_stop_gets_503(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct fixture fixture;
+	pthread_t thread;
+	bool is_refused = false;
+
+	fixture_start(&fixture, &options);
+	struct client begun = client_open(fixture.port);
+	client_send_text(&begun, "GET /block HTTP/1.1\r\n" H "\r\n");
+	fixture_wait_blocked(&fixture, 1);
+	assert_int_equal(pthread_create(&thread, NULL, stop_server, &fixture), 0);
+	/* Served until the stop has begun, refused from then on. */
+	while (!is_refused) {
+		struct reply reply = client_ask(fixture.port,
+				BF_STR("GET /fixed HTTP/1.1\r\n" H "\r\n"));
+		assert_true(reply.status == 200 || reply.status == 503);
+		is_refused = reply.status == 503;
+		if (is_refused) {
+			check_contains(bf_buf_str(&reply.head), "Connection: close");
+		}
+		reply_fini(&reply);
+	}
+	fixture_open_gate(&fixture);
+	struct reply reply = client_read(&begun, false);
+	assert_int_equal(reply.status, 200);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	reply_fini(&reply);
+	client_close(&begun);
+	fixture.server = NULL;
 	fixture_stop(&fixture);
 }
 
@@ -270,7 +418,12 @@ int run_stop_tests(void)
 			cmocka_unit_test(a_stop_with_suspended_requests_answers_503_and_returns),
 			cmocka_unit_test(a_stop_refuses_what_waits_behind_a_busy_handler),
 			cmocka_unit_test(a_stop_does_not_wait_for_clients_that_are_half_done),
+			cmocka_unit_test(what_comes_during_a_stop_gets_503),
 			cmocka_unit_test(the_threads_of_the_server_block_signals),
+			cmocka_unit_test(every_descriptor_is_closed_on_exec),
+			cmocka_unit_test(a_start_that_fails_leaves_nothing_behind),
+			cmocka_unit_test(
+					a_request_without_memory_is_refused_and_the_next_one_served),
 	};
 
 	return cmocka_run_group_tests_name("stop", tests, NULL, NULL);
