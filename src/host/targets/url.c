@@ -13,6 +13,16 @@
 
 BF_CLEANUP_POINTER(curl_url, CURLU, curl_url_cleanup)
 
+/* curl takes one slash, or three, for two; others read such a URL otherwise. */
+static bool has_two_slashes(struct belfry_str text)
+{
+	const char *colon = memchr(text.ptr, ':', text.len);
+	size_t at = colon != NULL ? (size_t)(colon - text.ptr) : text.len;
+
+	return bf_str_equal(bf_str_slice(text, at, at + 3), BF_STR("://")) &&
+			!bf_str_equal(bf_str_slice(text, at + 3, at + 4), BF_STR("/"));
+}
+
 static enum belfry_status check_text(struct belfry_str text, struct belfry_error *err)
 {
 	if (text.len == 0) {
@@ -31,6 +41,10 @@ static enum belfry_status check_text(struct belfry_str text, struct belfry_error
 					"%zu: write it percent-encoded, and the host in its ASCII form",
 					i + 1);
 		}
+	}
+	if (!has_two_slashes(text)) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"the URL must begin with https:// or http:// and a host");
 	}
 	return BELFRY_OK;
 }
@@ -62,8 +76,11 @@ static enum belfry_status check_parts(CURLU *parts, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_free_pointer) char *scheme = NULL;
 
-	if (get_part(parts, CURLUPART_SCHEME, 0, &scheme) != BELFRY_OK ||
-			!(strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0)) {
+	enum belfry_status status = get_part(parts, CURLUPART_SCHEME, 0, &scheme);
+	if (status == BELFRY_NOMEM) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "no memory for a URL");
+	}
+	if (status != BELFRY_OK || !(strcmp(scheme, "https") == 0 || strcmp(scheme, "http") == 0)) {
 		return bf_error_set(err, BELFRY_INVALID,
 				"the URL must begin with https:// or http://");
 	}
