@@ -40,4 +40,12 @@ static inline int bf_month_length(bool is_leap, int month)
 	return month == 2 ? (is_leap ? 29 : 28) : 30 + ((month + (month >> 3)) & 1);
 }
 
+/* Days of the year that lie before a month. */
+static inline int bf_days_before_month(bool is_leap, int month)
+{
+	static const int16_t before[] = {0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+
+	return before[month] + (is_leap && month > 2 ? 1 : 0);
+}
+
 #endif

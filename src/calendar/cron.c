@@ -122,24 +122,26 @@ static inline int32_t time_of_day(const struct bf_cron *cron, int32_t second)
 	return hours != 0 ? (hour + 1 + lowest(hours)) * 3600 + cron->first_of_hour_s : -1;
 }
 
-/* The first matching second of a month later than `month` of `year`, or of a later year. */
-static int64_t next_month(const struct bf_cron *cron, int64_t year, int month)
+/* The first matching second of a month later than `month` of `year`, or of a later year; new_year is the
+ * day number of 1 January of `year`. */
+static int64_t next_month(const struct bf_cron *cron, int64_t year, int month, int64_t new_year)
 {
-	int64_t new_year = bf_days_from_civil(year, 1, 1);
 	uint32_t later = ~(uint32_t)0 << month << 1;
+	int weekday = bf_weekday(new_year);
 
 	for (; year <= BF_LAST_YEAR; year++) {
-		bool is_leap = bf_is_leap(year);
-		uint32_t months = cron->year_months[bf_weekday(new_year) + (is_leap ? 7 : 0)] &
-				later;
+		int leap = bf_is_leap(year) ? 1 : 0;
+		uint32_t months = cron->year_months[leap * 7 + weekday] & later;
 		if (months != 0) {
 			int found = lowest(months);
-			int64_t first = bf_days_from_civil(year, found, 1);
-			int length = bf_month_length(is_leap, found);
-			int day = lowest(cron->days[length - 28][bf_weekday(first)]);
-			return (first + day - 1) * BF_DAY_S + cron->first_of_day_s;
+			int64_t before = bf_days_before_month(leap, found);
+			int length = bf_month_length(leap, found);
+			int day = lowest(cron->days[length - 28][(weekday + before) % 7]);
+			return (new_year + before + day - 1) * BF_DAY_S + cron->first_of_day_s;
 		}
-		new_year += is_leap ? 366 : 365;
+		new_year += 365 + leap;
+		weekday += 1 + leap;
+		weekday -= weekday >= 7 ? 7 : 0;
 		later = ~(uint32_t)0;
 	}
 	return BF_CRON_NEVER;
@@ -171,5 +173,6 @@ int64_t bf_cron_next(const struct bf_cron *cron, int64_t from)
 	if (days != 0) {
 		return (number + 1 + lowest(days)) * BF_DAY_S + cron->first_of_day_s;
 	}
-	return next_month(cron, year, month);
+	int64_t past = bf_days_before_month(bf_is_leap(year), month) + day - 1;
+	return next_month(cron, year, month, number - past);
 }

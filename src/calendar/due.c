@@ -159,23 +159,47 @@ static int64_t fixed_in_span(const struct bf_due_policy *p, const struct bf_cron
 	return due < span->end ? due : BF_DUE_NEVER;
 }
 
-static int64_t in_span(const struct bf_due_policy *p, const struct bf_cron *cron,
-		const struct bf_span *span, int64_t from)
+/* Where a search that found nothing before `end` goes on. No local time at or after the end of a span is
+ * earlier than `end + min_offset`, no gap there begins earlier; so nothing happens before the first match
+ * from there on, and the spans in between need no look. */
+static int64_t skip_to(const struct bf_zone *zone, int64_t end, int64_t local)
 {
-	if (cron->is_fixed) {
-		return fixed_in_span(p, cron, span, from);
-	}
-	int64_t local = bf_cron_next(cron, from + span->offset);
-	return local < span->end + span->offset ? local - span->offset : BF_DUE_NEVER;
+	return local == BF_CRON_NEVER ? BF_DUE_NEVER : BF_MAX(end, local - zone->max_offset);
 }
 
-/* No local time at or after the end of a span is earlier than this one; no gap there begins earlier. So
- * nothing happens before the first match from there on, and spans in between need no look. */
-static int64_t skip_from(const struct bf_zone *zone, const struct bf_cron *cron, int64_t end)
+/* Whether fixed times in [from, at] of `span` are as plain as the others: far from its borders. */
+static bool is_plain(const struct bf_due_policy *p, const struct bf_span *span, int64_t from,
+		int64_t at)
 {
-	int64_t local = bf_cron_next(cron, end + zone->min_offset);
+	int32_t spread = spread_of(p->zone);
 
-	return local == BF_CRON_NEVER ? BF_DUE_NEVER : BF_MAX(end, local - zone->max_offset);
+	return from - span->start > spread &&
+			(p->fold != BELFRY_DST_FOLD_LAST || span->end - at > spread);
+}
+
+/* The first due instant in [from, end of span); else BF_DUE_NEVER, and where to go on. */
+static int64_t in_span(const struct bf_due_policy *p, const struct bf_cron *cron,
+		const struct bf_span *span, int64_t from, int64_t *ret_next)
+{
+	int64_t local = bf_cron_next(cron, from + span->offset);
+	bool is_inside = local < span->end + span->offset;
+	int64_t at = local - span->offset;
+	bool is_simple = !cron->is_fixed || is_plain(p, span, from, is_inside ? at : from);
+
+	if (is_inside && is_simple) {
+		return at;
+	}
+	if (cron->is_fixed && !is_simple) {
+		int64_t due = fixed_in_span(p, cron, span, from);
+		if (due != BF_DUE_NEVER) {
+			return due;
+		}
+	}
+	if (is_inside || span->end + p->zone->min_offset < from + span->offset) {
+		local = bf_cron_next(cron, span->end + p->zone->min_offset);
+	}
+	*ret_next = skip_to(p->zone, span->end, local);
+	return BF_DUE_NEVER;
 }
 
 int64_t bf_due_next(const struct bf_due_policy *policy, const struct bf_cron *cron, int64_t from)
@@ -187,14 +211,13 @@ int64_t bf_due_next(const struct bf_due_policy *policy, const struct bf_cron *cr
 	horizon = BF_MIN(horizon, BF_LAST_SECOND);
 	while (at <= horizon) {
 		struct bf_span span = bf_zone_span(zone, at);
-		int64_t due = in_span(policy, cron, &span, at);
+		int64_t due = in_span(policy, cron, &span, at, &at);
 		if (due != BF_DUE_NEVER) {
 			return due <= BF_LAST_SECOND ? due : BF_DUE_NEVER;
 		}
 		if (span.end >= BF_ZONE_END) {
 			return BF_DUE_NEVER;
 		}
-		at = skip_from(zone, cron, span.end);
 	}
 	return BF_DUE_NEVER;
 }
