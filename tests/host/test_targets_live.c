@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -441,6 +442,63 @@ static void broken_connections_are_unreachable(void **state)
 	assert_int_equal(call(&place, "/close")->kind, BF_ANSWER_UNREACHABLE);
 	assert_int_equal(call(&place, "/cut")->kind, BF_ANSWER_UNREACHABLE);
 	end(&place);
+}
+
+static void a_target_that_speaks_no_tls_is_unreachable(void **state)
+{
+	struct place place;
+	char url[64];
+
+	(void)state;
+	begin(&place);
+	start(&place);
+	(void)snprintf(url, sizeof(url), "https://127.0.0.1:%u/status/200",
+			test_server_port(place.server));
+	struct bf_webhook_request request = request_for(&place, 1);
+	request.url = bf_str(url);
+	/* The test's server waits for more, as it sees no request in what it got. */
+	request.timeout = 200 * BELFRY_MILLISECOND;
+	assert_int_equal(bf_webhook_call(place.webhook, &request, NULL), BELFRY_OK);
+	wait_for(&place.sink, 1);
+	assert_true(place.sink.last.kind == BF_ANSWER_UNREACHABLE ||
+			place.sink.last.kind == BF_ANSWER_TIMEOUT);
+	assert_int_equal(test_server_requests(place.server), 0);
+	end(&place);
+}
+
+/* A listener whose queue is full lets no connection through, and refuses none. */
+static void a_connection_that_does_not_come_is_unreachable(void **state)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t len = sizeof(address);
+	int fds[5];
+	struct place place;
+	char url[64];
+
+	(void)state;
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fds[0], (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fds[0], 0), 0);
+	assert_int_equal(getsockname(fds[0], (struct sockaddr *)&address, &len), 0);
+	for (size_t i = 1; i < BF_COUNT(fds); i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		int code = connect(fds[i], (struct sockaddr *)&address, sizeof(address));
+		assert_true(code == 0 || errno == EINPROGRESS);
+	}
+	begin(&place);
+	place.options.connect_timeout = 100 * BELFRY_MILLISECOND;
+	start(&place);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", ntohs(address.sin_port));
+	struct bf_webhook_request request = request_for(&place, 1);
+	request.url = bf_str(url);
+	assert_int_equal(bf_webhook_call(place.webhook, &request, NULL), BELFRY_OK);
+	wait_for(&place.sink, 1);
+	assert_int_equal(place.sink.last.kind, BF_ANSWER_UNREACHABLE);
+	end(&place);
+	for (size_t i = 0; i < BF_COUNT(fds); i++) {
+		assert_int_equal(close(fds[i]), 0);
+	}
 }
 
 /* --- many at once --- */
@@ -878,6 +936,8 @@ int main(void)
 			cmocka_unit_test(a_body_above_the_limit_is_cut),
 			cmocka_unit_test(a_slow_answer_is_a_timeout),
 			cmocka_unit_test(broken_connections_are_unreachable),
+			cmocka_unit_test(a_target_that_speaks_no_tls_is_unreachable),
+			cmocka_unit_test(a_connection_that_does_not_come_is_unreachable),
 			cmocka_unit_test(a_thousand_slow_calls_run_at_once),
 			cmocka_unit_test(a_host_has_its_own_queue_and_waiting_costs_no_time_limit),
 			cmocka_unit_test(a_call_may_be_made_from_within_an_answer),

@@ -4,7 +4,7 @@
  * down, else the environment's BELFRY_SECRET_NAME (in capitals, - and . as _). Two lines are two secrets
  * that hold at once, for rotation.
  *
- * Never      a secret's text appears in no error, detail or log line; it is wiped when it is dropped.
+ * Never      a secret's text appears in no error, detail or log line; bf_secret_fini wipes it.
  * Threads    any; reads a small local file. */
 #ifndef BF_HOST_TARGETS_SECRETS_H
 #define BF_HOST_TARGETS_SECRETS_H
