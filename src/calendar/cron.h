@@ -10,7 +10,8 @@
 #include "base/compiler.h"
 
 #define BF_CRON_TEXT_BYTES 256
-#define BF_CRON_NEVER      INT64_MAX
+/* After every local second, and far enough from the edge that an offset can be added. */
+#define BF_CRON_NEVER (INT64_C(1) << 61)
 
 /* What the two day fields name. Bit d of a set is day (or weekday, 0 Sunday) d. */
 struct bf_cron_days {

@@ -8,7 +8,7 @@
 #include "calendar/cron.h"
 #include "calendar/zone.h"
 
-#define BF_DUE_NEVER INT64_MAX
+#define BF_DUE_NEVER BF_CRON_NEVER
 
 /* How fixed times are read in one zone. zone is borrowed. */
 struct bf_due_policy {

@@ -1,0 +1,65 @@
+/* Fuzzes rule text: cron in both dialects and rule JSON, in a zone with folds and gaps.
+ *
+ * The first byte chooses dialect and policies, the rest is the text. Besides memory errors it looks for
+ * broken promises: a refusal has words and a position within the text, answers rise strictly, and what
+ * was answered is answered again from one microsecond before. */
+#include <stdlib.h>
+
+#include <belfry/calendar.h>
+
+#include "base/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct belfry_zones *zones;
+
+static void require(bool is_kept)
+{
+	if (!is_kept) {
+		abort();
+	}
+}
+
+static void ask(const struct belfry_rule *rule)
+{
+	belfry_time due = INT64_C(1767225600) * BELFRY_SECOND;
+
+	for (int i = 0; i < 8; i++) {
+		belfry_time before = due;
+		belfry_time again;
+		if (belfry_rule_next(rule, before, &due) != BELFRY_OK) {
+			return;
+		}
+		require(due > before);
+		require(belfry_rule_next(rule, due - 1, &again) == BELFRY_OK && again == due);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
+	struct belfry_error err = {0};
+	struct belfry_rule *rule;
+
+	if (zones == NULL) {
+		bf_json_init();
+		require(belfry_zones_new(NULL, &zones, NULL) == BELFRY_OK);
+	}
+	if (size == 0) {
+		return 0;
+	}
+	options.five_fields = data[0] & 1;
+	options.gap = (enum belfry_dst_gap)(data[0] / 2 % BELFRY_DST_GAP_COUNT);
+	options.fold = (enum belfry_dst_fold)(data[0] / 8 % BELFRY_DST_FOLD_COUNT);
+	struct belfry_str text = {(const char *)data + 1, size - 1};
+	enum belfry_status status = belfry_rule_new(zones, text, BF_STR("Europe/Berlin"), &options,
+			&rule, &err);
+	if (status == BELFRY_OK) {
+		ask(rule);
+		belfry_rule_free(rule);
+	} else {
+		require(status == BELFRY_INVALID_SCHEDULE && err.message[0] != '\0');
+		require(err.position >= 0 && (size_t)err.position <= size);
+	}
+	return 0;
+}
