@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 #define DEFINITION_VERSION 1
-#define DURATION_MAX (400 * 366 * BELFRY_DAY)
+#define DURATION_MAX       (400 * 366 * BELFRY_DAY)
 
 static void put_int(struct bf_buf *out, int64_t value, size_t width)
 {
@@ -171,8 +171,8 @@ static enum belfry_status check_durations(const struct belfry_policies *p, struc
 			{p->deadline, 0, "/policies/deadline"},
 	};
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
-		enum belfry_status status =
-				check_duration(rows[i].value, rows[i].min, rows[i].pointer, err);
+		enum belfry_status status = check_duration(rows[i].value, rows[i].min,
+				rows[i].pointer, err);
 		if (status != BELFRY_OK) {
 			return status;
 		}
@@ -190,7 +190,8 @@ static enum belfry_status check_offered(const struct belfry_policies *p, struct 
 	} rows[] = {
 			{p->missed != BELFRY_MISSED_SKIP, "/policies/missed/policy", "\"skip\""},
 			{p->overlap != BELFRY_OVERLAP_ALLOW, "/policies/overlap", "\"allow\""},
-			{p->on_exhausted != BELFRY_EXHAUSTED_KEEP, "/policies/on_exhausted", "\"keep\""},
+			{p->on_exhausted != BELFRY_EXHAUSTED_KEEP, "/policies/on_exhausted",
+					"\"keep\""},
 			{p->disable_after != 0, "/policies/on_failure/disable_after", "null"},
 			{p->deadline != 0, "/policies/deadline", "null"},
 	};

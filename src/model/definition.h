@@ -12,8 +12,8 @@
 #include "base/str.h"
 
 struct bf_definition {
-	uint32_t flags;          /* BELFRY_SCHEDULE_F_... */
-	belfry_time anchor;      /* creation time: where {"every": ...} counts from */
+	uint32_t flags;     /* BELFRY_SCHEDULE_F_... */
+	belfry_time anchor; /* creation time: where {"every": ...} counts from */
 	struct belfry_str rule;
 	struct belfry_str zone;
 	struct belfry_policies policies;

@@ -7,9 +7,9 @@
 #include "base/hash.h"
 #include "base/str.h"
 
-#define INITIAL BF_SM_INITIAL
-#define FINAL BF_SM_FINAL
-#define OPEN 4u
+#define INITIAL     BF_SM_INITIAL
+#define FINAL       BF_SM_FINAL
+#define OPEN        4u
 #define NEXT(state) (UINT64_C(1) << BELFRY_RUN_##state)
 
 static const struct bf_sm_state run_states[] = {
@@ -32,7 +32,8 @@ const struct bf_sm_table bf_run_states = {
 
 enum belfry_run_status bf_run_state_status(enum belfry_run_state state)
 {
-	return (unsigned)state < BELFRY_RUN_STATE_COUNT ? state_statuses[state] : BELFRY_STATUS_UNKNOWN;
+	return (unsigned)state < BELFRY_RUN_STATE_COUNT ? state_statuses[state]
+							: BELFRY_STATUS_UNKNOWN;
 }
 
 bool bf_run_state_is_open(enum belfry_run_state state)

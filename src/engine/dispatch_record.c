@@ -1,0 +1,239 @@
+/* What an answer means for a Run, and what the store says when it is recorded. */
+#include "base/grow.h"
+#include "base/timefmt.h"
+#include "engine/dispatcher_priv.h"
+
+/* How long in all a target's own Retry-After is honoured without costing an attempt. */
+#define AFTER_MAX    BELFRY_HOUR
+#define AFTER_WITHIN BELFRY_DAY
+
+static struct belfry_record draft(const struct bf_held *held, enum belfry_record_kind kind)
+{
+	return (struct belfry_record){
+			.kind = kind,
+			.run = held->run.id,
+			.fence = held->run.fence,
+			.attempt = held->run.attempt,
+			.step = held->step,
+			.attempt_started_at = held->attempt_started_at,
+			.write_attempt = held->run.attempt > 1,
+	};
+}
+
+static void put_draft(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		struct belfry_record record)
+{
+	held->record = record;
+	bf_list_move(&dispatcher->answered, &held->link);
+}
+
+/* Doubling from first_delay to max_delay, half of it fixed and half random (T029, T034). */
+static belfry_duration backoff(struct bf_dispatcher *dispatcher, const struct bf_held *held)
+{
+	const struct bf_call_policy *policy = &held->run.policy;
+	belfry_duration wait = policy->first_delay;
+
+	for (uint32_t i = 0; i < held->run.failures && wait < policy->max_delay; i++) {
+		wait *= 2;
+	}
+	wait = BF_MIN(wait, policy->max_delay);
+	return wait / 2 + bf_jitter_between(&dispatcher->jitter, 0, wait - wait / 2);
+}
+
+static void draft_failed(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		enum belfry_run_error error, struct belfry_str message, struct belfry_str detail)
+{
+	struct belfry_record record = draft(held, BELFRY_RECORD_FAILED);
+
+	record.error = error != BELFRY_RUN_ERROR_NONE ? error : BELFRY_RUN_ERROR_PERMANENT;
+	record.message = message;
+	record.detail = detail;
+	record.write_attempt = true;
+	put_draft(dispatcher, held, record);
+}
+
+static void draft_retry(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		const struct bf_answer *answer, struct bf_boot_time now)
+{
+	struct belfry_record record = draft(held, BELFRY_RECORD_RETRY);
+	belfry_time store_now = bf_dispatch_store_now(dispatcher, now);
+	belfry_duration after = BF_MIN(answer->after, AFTER_MAX);
+	bool is_free = after > 0 &&
+			bf_time_add(store_now, after) <=
+					bf_time_add(held->run.ready_at, AFTER_WITHIN);
+	bool is_spent = held->run.failures + 1 >= held->run.policy.max_attempts;
+
+	if (!is_free && is_spent) {
+		/* With one attempt its own error says more than that attempts are spent. */
+		bool is_only = held->run.policy.max_attempts == 1;
+		draft_failed(dispatcher, held,
+				is_only ? answer->error : BELFRY_RUN_ERROR_RETRIES_SPENT,
+				answer->message, answer->detail);
+		return;
+	}
+	belfry_duration wait = is_free ? after : BF_MAX(after, backoff(dispatcher, held));
+	record.ready_at = bf_time_add(store_now, wait);
+	record.is_failure = !is_free;
+	record.error = answer->error;
+	record.message = answer->message;
+	record.detail = answer->detail;
+	record.write_attempt = true;
+	put_draft(dispatcher, held, record);
+}
+
+static void draft_turn(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		const struct bf_answer *answer)
+{
+	struct belfry_record record = draft(held, BELFRY_RECORD_TURN);
+
+	record.turn = answer->name;
+	record.status = answer->has_outcome ? answer->status : BELFRY_STATUS_RUNNING;
+	record.run_flags = answer->run_flags;
+	record.error = answer->error;
+	record.message = answer->message;
+	record.detail = answer->detail;
+	put_draft(dispatcher, held, record);
+}
+
+static void draft_answer(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		const struct bf_answer *answer, struct bf_boot_time now)
+{
+	struct belfry_record record;
+
+	switch (answer->kind) {
+	case BF_ANSWER_SESSION:
+		record = draft(held, BELFRY_RECORD_SESSION);
+		record.session = answer->name;
+		put_draft(dispatcher, held, record);
+		break;
+	case BF_ANSWER_TURN: draft_turn(dispatcher, held, answer); break;
+	case BF_ANSWER_RETRY: draft_retry(dispatcher, held, answer, now); break;
+	case BF_ANSWER_PERMANENT:
+		draft_failed(dispatcher, held, answer->error, answer->message, answer->detail);
+		break;
+	}
+}
+
+static bool is_same_attempt(const struct bf_held *held, const struct bf_token *token)
+{
+	return held->run.fence == token->fence && held->run.attempt == token->attempt &&
+			held->step == token->step;
+}
+
+void bf_dispatch_answer(struct bf_dispatcher *dispatcher, struct bf_answer *answer,
+		struct bf_boot_time now)
+{
+	struct bf_held *held = bf_dispatch_find(dispatcher, answer->token.run);
+	bool is_open = held != NULL && held->link.list == &dispatcher->calling &&
+			is_same_attempt(held, &answer->token);
+
+	if (!is_open) {
+		bf_dispatch_release(dispatcher, answer);
+		return;
+	}
+	bool is_wrong_step = (answer->kind == BF_ANSWER_SESSION &&
+					     held->step != BELFRY_STEP_SESSION) ||
+			(answer->kind == BF_ANSWER_TURN && held->step != BELFRY_STEP_TURN);
+	held->answer = answer;
+	if (is_wrong_step) {
+		draft_failed(dispatcher, held, BELFRY_RUN_ERROR_PERMANENT,
+				BF_STR("the handler answered another question than it was asked"),
+				BF_STR(""));
+		return;
+	}
+	draft_answer(dispatcher, held, answer, now);
+}
+
+void bf_dispatch_time_out(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		struct bf_boot_time now)
+{
+	struct bf_answer answer = {.kind = BF_ANSWER_RETRY, .error = BELFRY_RUN_ERROR_TIMEOUT};
+
+	bf_dispatch_cancel(dispatcher, held);
+	draft_retry(dispatcher, held, &answer, now);
+}
+
+void bf_dispatch_fail(struct bf_dispatcher *dispatcher, struct bf_held *held,
+		enum belfry_run_error error)
+{
+	draft_failed(dispatcher, held, error, BF_STR(""), BF_STR(""));
+}
+
+void bf_dispatch_hand_back(struct bf_dispatcher *dispatcher, struct bf_held *held)
+{
+	put_draft(dispatcher, held, draft(held, BELFRY_RECORD_RELEASED));
+}
+
+enum belfry_status bf_dispatch_begin_records(struct bf_dispatcher *dispatcher)
+{
+	size_t count = BF_MIN(dispatcher->answered.count, BF_DISPATCH_BATCH_MAX);
+	enum belfry_status status = BF_GROW(dispatcher->records, dispatcher->record_capacity,
+			count);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	dispatcher->record_count = 0;
+	while (dispatcher->record_count < count) {
+		struct bf_held *held = BF_CONTAINER(dispatcher->answered.first, struct bf_held,
+				link);
+		dispatcher->records[dispatcher->record_count++] = held->record;
+		bf_list_move(&dispatcher->recording, &held->link);
+	}
+	return BELFRY_OK;
+}
+
+static void count_end(struct bf_dispatcher *dispatcher, const struct bf_held *held)
+{
+	enum belfry_run_status status = BELFRY_STATUS_QUEUED;
+
+	switch (held->record.kind) {
+	case BELFRY_RECORD_TURN: status = held->record.status; break;
+	case BELFRY_RECORD_FAILED: status = BELFRY_STATUS_FAILED; break;
+	case BELFRY_RECORD_CANCELLED: status = BELFRY_STATUS_CANCELLED; break;
+	case BELFRY_RECORD_SESSION:
+	case BELFRY_RECORD_RETRY:
+	case BELFRY_RECORD_RELEASED:
+	case BELFRY_RECORD_CONCLUDED: return;
+	}
+	dispatcher->counts.ended[held->run.trigger][status]++;
+}
+
+/* The Session is stored: on to the turn, as a new attempt of a new step under the same fence. */
+static void next_step(struct bf_dispatcher *dispatcher, struct bf_held *held)
+{
+	held->session = bf_str_dup(held->record.session);
+	bf_dispatch_release(dispatcher, held->answer);
+	held->answer = NULL;
+	if (held->session == NULL) {
+		dispatcher->wants_owned =
+				true; /* the store knows it: take it up again from there */
+		bf_dispatch_drop(dispatcher, held);
+		return;
+	}
+	held->step = BELFRY_STEP_TURN;
+	held->run.failures = 0;
+	bf_list_move(&dispatcher->ready, &held->link);
+}
+
+void bf_dispatch_recorded(struct bf_dispatcher *dispatcher)
+{
+	for (size_t i = 0; i < dispatcher->record_count; i++) {
+		const struct belfry_record *record = &dispatcher->records[i];
+		struct bf_held *held = bf_dispatch_find(dispatcher, record->run);
+		if (held == NULL || held->link.list != &dispatcher->recording) {
+			continue; /* lost meanwhile */
+		}
+		if (record->result != BELFRY_OK) {
+			dispatcher->counts.stale++;
+			bf_dispatch_drop(dispatcher, held);
+		} else if (record->kind == BELFRY_RECORD_SESSION) {
+			next_step(dispatcher, held);
+		} else {
+			/* A Run that was delayed or handed back waits in the queue. */
+			count_end(dispatcher, held);
+			bf_dispatch_drop(dispatcher, held);
+		}
+	}
+	dispatcher->record_count = 0;
+}

@@ -1,0 +1,205 @@
+/* From rows to the items of one commit: due rows, requested puts and removals, and every row after the
+ * clock was set back. Computes alone; planner.c says when. */
+#include "base/grow.h"
+#include "engine/planner_priv.h"
+
+struct belfry_advance_item *bf_plan_item(struct bf_planner *planner, struct bf_plan_note **ret_note)
+{
+	size_t at = planner->advance.item_count;
+
+	if (BF_GROW(planner->items, planner->item_capacity, at + 1) != BELFRY_OK ||
+			BF_GROW(planner->notes, planner->note_capacity, at + 1) != BELFRY_OK) {
+		return NULL;
+	}
+	planner->items[at] = (struct belfry_advance_item){
+			.cursor = BELFRY_TIME_NEVER,
+			.decided_at = planner->rows.now,
+			.tz_version = bf_str(planner->config.tz_version),
+	};
+	planner->notes[at] = (struct bf_plan_note){0};
+	planner->advance.item_count++;
+	*ret_note = &planner->notes[at];
+	return &planner->items[at];
+}
+
+/* The item made last is not needed after all. */
+static void drop_item(struct bf_planner *planner)
+{
+	planner->advance.item_count--;
+}
+
+enum belfry_status bf_plan_rule(struct bf_planner *planner, const struct belfry_schedule_row *row,
+		struct bf_definition *ret_definition, const struct belfry_rule **ret_rule,
+		struct belfry_error *err)
+{
+	enum belfry_status status = bf_definition_decode(row->definition, ret_definition, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return bf_rules_find(planner->rules, row->id, row->revision, ret_definition, ret_rule, err);
+}
+
+static struct bf_call_policy call_policy(const struct belfry_policies *p)
+{
+	return (struct bf_call_policy){
+			.interrupted = p->interrupted,
+			.max_attempts = p->max_attempts,
+			.first_delay = p->first_delay,
+			.max_delay = p->max_delay,
+			.timeout = p->timeout,
+	};
+}
+
+static struct bf_settle_input settle_input(struct bf_planner *planner,
+		const struct belfry_schedule_row *row, const struct bf_definition *definition,
+		const struct belfry_rule *rule)
+{
+	size_t left = BF_PLAN_RUNS_MAX - BF_MIN(planner->batch.run_count, BF_PLAN_RUNS_MAX);
+
+	return (struct bf_settle_input){
+			.schedule = row->id,
+			.revision = row->revision,
+			.policies = &definition->policies,
+			.rule = rule,
+			.coverage = &planner->coverage,
+			.cursor = row->cursor,
+			.now = planner->rows.now,
+			.max_runs = left,
+	};
+}
+
+enum belfry_status bf_plan_settle(struct bf_planner *planner, const struct belfry_schedule_row *row,
+		struct belfry_advance_item *item, struct bf_plan_note *note,
+		const struct bf_definition *definition, const struct belfry_rule *rule)
+{
+	struct bf_settle_input input = settle_input(planner, row, definition, rule);
+	enum belfry_status status = bf_settle(&input, &planner->batch, &note->settlement);
+
+	note->policy = call_policy(&definition->policies);
+	note->payload_bytes = row->payload_bytes;
+	note->schedule_flags = row->flags;
+	item->cursor = note->settlement.cursor;
+	item->fired_add = (uint32_t)note->settlement.run_count;
+	item->last_fire_at = note->settlement.last_fire_at;
+	return status;
+}
+
+static void begin_item(struct belfry_advance_item *item, const struct belfry_schedule_row *row)
+{
+	item->schedule = row->id;
+	item->expect_version = row->version;
+	item->phase = row->phase;
+	item->phase_reason = row->phase_reason;
+}
+
+/* A row that fails its own format is switched off with a reason, and every other one goes on (C6). */
+static enum belfry_status quarantine(struct bf_planner *planner,
+		const struct belfry_schedule_row *row)
+{
+	struct bf_plan_note *note;
+	struct belfry_advance_item *item = bf_plan_item(planner, &note);
+
+	if (item == NULL) {
+		return BELFRY_NOMEM;
+	}
+	begin_item(item, row);
+	item->phase = BELFRY_PHASE_QUARANTINED;
+	item->phase_reason = BF_STR("the stored schedule cannot be read: save it again");
+	return BELFRY_OK;
+}
+
+static enum belfry_status plan_due_row(struct bf_planner *planner,
+		const struct belfry_schedule_row *row)
+{
+	struct bf_definition definition;
+	const struct belfry_rule *rule;
+	struct bf_plan_note *note;
+	enum belfry_status status = bf_plan_rule(planner, row, &definition, &rule, NULL);
+
+	if (status == BELFRY_CORRUPT) {
+		return quarantine(planner, row);
+	}
+	if (status != BELFRY_OK) {
+		planner->unreadable++;
+		return status == BELFRY_NOMEM ? status : BELFRY_OK;
+	}
+	struct belfry_advance_item *item = bf_plan_item(planner, &note);
+	if (item == NULL) {
+		return BELFRY_NOMEM;
+	}
+	begin_item(item, row);
+	status = bf_plan_settle(planner, row, item, note, &definition, rule);
+	planner->is_undecided = planner->is_undecided || note->settlement.is_undecided;
+	if (status == BELFRY_OK && note->settlement.cursor == row->cursor) {
+		drop_item(planner);
+	} else if (item->cursor == BELFRY_TIME_NEVER) {
+		item->phase = BELFRY_PHASE_EXHAUSTED;
+		item->phase_reason = BF_STR("the rule has no further due time");
+	}
+	return status;
+}
+
+enum belfry_status bf_plan_due(struct bf_planner *planner)
+{
+	enum belfry_status status = BELFRY_OK;
+
+	planner->unreadable = 0;
+	planner->advance.is_plan = true;
+	for (size_t i = 0; status == BELFRY_OK && i < planner->rows.count; i++) {
+		if (planner->batch.run_count >= BF_PLAN_RUNS_MAX) {
+			planner->is_cut = true;
+			break;
+		}
+		status = plan_due_row(planner, &planner->rows.rows[i]);
+	}
+	return status;
+}
+
+/* After the clock was set back: the cursor may lie ahead of the first due time after now. */
+static enum belfry_status plan_page_row(struct bf_planner *planner,
+		const struct belfry_schedule_row *row)
+{
+	struct bf_definition definition;
+	const struct belfry_rule *rule;
+	struct bf_plan_note *note;
+	belfry_time now = planner->rows.now;
+	belfry_time next = BELFRY_TIME_NEVER;
+
+	if (row->is_removed || row->phase == BELFRY_PHASE_QUARANTINED ||
+			bf_plan_rule(planner, row, &definition, &rule, NULL) != BELFRY_OK) {
+		return BELFRY_OK;
+	}
+	if ((row->flags & BELFRY_SCHEDULE_F_ENABLED) != 0 &&
+			belfry_rule_next(rule, now, &next) != BELFRY_OK) {
+		next = BELFRY_TIME_NEVER;
+	}
+	bool is_ahead = row->cursor != BELFRY_TIME_NEVER || next != BELFRY_TIME_NEVER
+			? row->cursor > next
+			: row->idle_since > now;
+	if (!is_ahead) {
+		return BELFRY_OK;
+	}
+	struct belfry_advance_item *item = bf_plan_item(planner, &note);
+	if (item == NULL) {
+		return BELFRY_NOMEM;
+	}
+	begin_item(item, row);
+	item->flags = BELFRY_ADVANCE_F_DROP_LATER_GAPS;
+	item->cursor = next;
+	if (next != BELFRY_TIME_NEVER) {
+		item->phase = BELFRY_PHASE_ACTIVE;
+		item->phase_reason = BF_STR("");
+	}
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_plan_page(struct bf_planner *planner)
+{
+	enum belfry_status status = BELFRY_OK;
+
+	for (size_t i = 0; status == BELFRY_OK && i < planner->rows.count; i++) {
+		status = plan_page_row(planner, &planner->rows.rows[i]);
+	}
+	return status;
+}

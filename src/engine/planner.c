@@ -1,0 +1,741 @@
+/* The planner's loop: which operation comes next, and what its answer means. The computing is in
+ * plan_rows.c and plan_put.c.
+ *
+ *   idle -> reading rows (due, requested, or all) -> [reading coverage] -> committing -> idle
+ *
+ * Every failure ends in idle with a wait: what is owed is owed because it is stored. */
+#include "engine/planner.h"
+
+#include "base/grow.h"
+#include "base/sm.h"
+#include "base/timefmt.h"
+#include "engine/planner_priv.h"
+#include "model/run.h"
+
+#define INITIAL     BF_SM_INITIAL
+#define NEXT(state) (UINT64_C(1) << BF_PLANNER_##state)
+
+static const struct bf_sm_state planner_states[] = {
+#define BF_PLANNER_STATE(name, text, flags, next) {text, flags, next},
+#include "engine/planner_state.def"
+#undef BF_PLANNER_STATE
+};
+
+static const struct bf_sm_table planner_table = {"planner", planner_states, BF_PLANNER_STATE_COUNT};
+
+#define ROWS_DEFAULT 1000u
+#define RULES_MAX    ((size_t)65536)
+
+enum belfry_status bf_planner_new(const struct bf_planner_config *config,
+		struct bf_planner **ret_planner)
+{
+	struct bf_planner *planner = bf_alloc(sizeof(*planner));
+
+	if (planner == NULL) {
+		return BELFRY_NOMEM;
+	}
+	planner->config = *config;
+	if (planner->config.max_rows == 0) {
+		planner->config.max_rows = ROWS_DEFAULT;
+	}
+	planner->jitter.state = config->seed;
+	planner->coverage.undecided_from = BELFRY_TIME_NEVER;
+	enum belfry_status status = bf_rules_new(config->zones, RULES_MAX, &planner->rules);
+	if (status != BELFRY_OK) {
+		bf_free(planner);
+		return status;
+	}
+	*ret_planner = planner;
+	return BELFRY_OK;
+}
+
+void bf_planner_free(struct bf_planner *planner)
+{
+	if (planner == NULL) {
+		return;
+	}
+	bf_rules_free(planner->rules);
+	bf_coverage_fini(&planner->coverage);
+	bf_batch_fini(&planner->batch);
+	belfry_arena_fini(&planner->arena);
+	bf_free(planner->items);
+	bf_free(planner->notes);
+	bf_free(planner);
+}
+
+void bf_planner_set_zones(struct bf_planner *planner, struct belfry_zones *zones,
+		const char *tz_version)
+{
+	struct bf_rules *rules;
+
+	if (bf_rules_new(zones, RULES_MAX, &rules) == BELFRY_OK) {
+		bf_rules_free(planner->rules);
+		planner->rules = rules;
+		planner->config.zones = zones;
+		planner->config.tz_version = tz_version;
+	}
+}
+
+struct belfry_arena *bf_planner_arena(struct bf_planner *planner)
+{
+	return &planner->arena;
+}
+
+const struct bf_planner_counts *bf_planner_counts(const struct bf_planner *planner)
+{
+	return &planner->counts;
+}
+
+bool bf_planner_is_idle(const struct bf_planner *planner)
+{
+	return planner->state == BF_PLANNER_IDLE && planner->requests.count == 0 &&
+			planner->working.count == 0;
+}
+
+void bf_born_free(struct bf_born *born)
+{
+	if (born != NULL) {
+		bf_free(born->runs);
+		bf_free(born);
+	}
+}
+
+static void move(struct bf_planner *planner, enum bf_planner_state to)
+{
+	bf_sm_move(&planner_table, &planner->state, to, planner->config.trace, "planner");
+}
+
+static bool is_before(struct bf_boot_time a, struct bf_boot_time b)
+{
+	return a.us < b.us;
+}
+
+/* May we begin a plan? Not without coverage, and not when our last beat was sent too long ago. */
+static bool may_plan(const struct bf_planner *planner, struct bf_boot_time now)
+{
+	return planner->has_cover && planner->cover.from != 0 && !planner->is_stopping &&
+			is_before(now, planner->cover.act_until);
+}
+
+static void retry_requests(struct bf_planner *planner)
+{
+	while (planner->working.first != NULL) {
+		bf_list_move(&planner->requests, planner->working.first);
+	}
+}
+
+static void end_pass(struct bf_planner *planner)
+{
+	retry_requests(planner);
+	move(planner, BF_PLANNER_IDLE);
+}
+
+/* ---- beginning a read -------------------------------------------------------------------------- */
+
+static void begin_read(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now, enum belfry_list_kind kind, enum bf_plan_purpose purpose)
+{
+	belfry_arena_reset(&planner->arena);
+	bf_batch_clear(&planner->batch);
+	planner->advance = (struct belfry_advance){.size = sizeof(planner->advance),
+			.max_active = planner->config.max_active};
+	planner->is_undecided = false;
+	planner->is_cut = false;
+	planner->purpose = purpose;
+	planner->read_at = now;
+	planner->rows = (struct belfry_list){.size = sizeof(planner->rows),
+			.kind = kind,
+			.limit = planner->config.max_rows};
+	orders->list = &planner->rows;
+}
+
+static void read_due(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	planner->wants_pass = false;
+	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
+	/* Rows that we must leave to others stay in front: read past them. */
+	planner->rows.limit += BF_MIN(planner->unreadable, 100000u);
+	move(planner, BF_PLANNER_READING_DUE);
+}
+
+static bool is_working_on(const struct bf_planner *planner, struct belfry_str schedule)
+{
+	for (struct bf_link *link = planner->working.first; link != NULL; link = link->next) {
+		if (bf_str_equal(BF_CONTAINER(link, struct bf_plan_request, link)->schedule,
+				    schedule)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Take waiting requests into this commit: at most one of each schedule, in the order they came. */
+static void take_requests(struct bf_planner *planner)
+{
+	struct bf_link *next;
+
+	for (struct bf_link *link = planner->requests.first;
+			link != NULL && planner->working.count < BF_PLAN_REQUESTS_MAX;
+			link = next) {
+		next = link->next;
+		struct bf_plan_request *request = BF_CONTAINER(link, struct bf_plan_request, link);
+		if (!is_working_on(planner, request->schedule)) {
+			bf_list_move(&planner->working, link);
+		}
+	}
+}
+
+static void read_requested(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_ROWS);
+	take_requests(planner);
+	struct belfry_str *ids = belfry_arena_alloc(&planner->arena,
+			planner->working.count * sizeof(*ids));
+	if (ids == NULL) {
+		retry_requests(planner);
+		orders->list = NULL;
+		return;
+	}
+	planner->rows.ids = ids;
+	for (struct bf_link *link = planner->working.first; link != NULL; link = link->next) {
+		ids[planner->rows.id_count++] = BF_CONTAINER(link, struct bf_plan_request, link)
+								->schedule;
+	}
+	move(planner, BF_PLANNER_READING_ROWS);
+}
+
+static void read_page(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_PAGE);
+	planner->rows.after_text = (struct belfry_str){planner->page_after,
+			planner->page_after_len};
+	move(planner, BF_PLANNER_READING_PAGE);
+}
+
+/* ---- from rows to a commit --------------------------------------------------------------------- */
+
+/* The oldest instant of the rows that our own coverage does not answer for; NEVER: none. */
+static belfry_time oldest_unknown(const struct bf_planner *planner)
+{
+	belfry_time oldest = BELFRY_TIME_NEVER;
+
+	for (size_t i = 0; i < planner->rows.count; i++) {
+		const struct belfry_schedule_row *row = &planner->rows.rows[i];
+		bool is_owed = row->cursor <= planner->rows.now && !row->is_removed;
+		if (is_owed && !bf_coverage_reaches(&planner->coverage, row->cursor)) {
+			oldest = BF_MIN(oldest, row->cursor);
+		}
+	}
+	return oldest;
+}
+
+/* Born claimed, honestly (decision 8): while tickets last, and never below the floor that the
+ * dispatcher was told, because a takeover looks for our Runs from there on. */
+static void give_places(struct bf_planner *planner, struct bf_boot_time now)
+{
+	bool may_claim = may_plan(planner, now) && !planner->is_backlog;
+	uint32_t places = may_claim ? planner->places : 0;
+	uint64_t bytes = planner->bytes;
+
+	for (size_t i = 0; i < planner->advance.item_count; i++) {
+		struct belfry_advance_item *item = &planner->items[i];
+		bool is_ending = (item->flags & BELFRY_ADVANCE_F_END_UNSTARTED) != 0;
+		for (size_t k = 0; k < item->run_count; k++) {
+			bool fits = places > 0 && bytes >= planner->notes[i].payload_bytes &&
+					bf_id_compare(item->runs[k].id, planner->floor) >= 0;
+			if (fits && !is_ending) {
+				item->runs[k].state = BELFRY_RUN_DISPATCHING;
+				planner->advance.holder = planner->cover.incarnation;
+				places--;
+				bytes -= planner->notes[i].payload_bytes;
+			}
+		}
+	}
+}
+
+static void commit(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	for (size_t i = 0; i < planner->advance.item_count; i++) {
+		const struct bf_settlement *s = &planner->notes[i].settlement;
+		planner->items[i].runs = planner->batch.runs + s->first_run;
+		planner->items[i].run_count = s->run_count;
+		planner->items[i].gaps = planner->batch.gaps + s->first_gap;
+		planner->items[i].gap_count = s->gap_count;
+	}
+	planner->advance.items = planner->items;
+	give_places(planner, now);
+	orders->advance = &planner->advance;
+	move(planner, BF_PLANNER_COMMITTING);
+}
+
+static void fail(struct bf_planner *planner, struct bf_planner_orders *orders,
+		enum belfry_status status, struct bf_boot_time now)
+{
+	belfry_duration longest = BELFRY_SECOND << BF_MIN(planner->failures, 2u);
+
+	planner->failures++;
+	planner->wants_pass = true;
+	planner->not_before = bf_boot_add(now,
+			bf_jitter_between(&planner->jitter, longest / 10, longest / 4));
+	if (status == BELFRY_UNAVAILABLE || status == BELFRY_CORRUPT) {
+		/* Whoever waits hears of it now, not at a deadline (T065). */
+		while (planner->working.first != NULL) {
+			bf_planner_finish(orders,
+					BF_CONTAINER(planner->working.first, struct bf_plan_request,
+							link),
+					BELFRY_UNAVAILABLE, 0);
+		}
+	}
+	end_pass(planner);
+}
+
+static void schedule_wake(struct bf_planner *planner, struct bf_boot_time now)
+{
+	belfry_duration until = bf_time_since(planner->rows.next_due, planner->rows.now);
+
+	for (size_t i = 0; i < planner->advance.item_count; i++) {
+		until = BF_MIN(until, bf_time_since(planner->items[i].cursor, planner->rows.now));
+	}
+	until = BF_MAX(BF_MIN(until, planner->config.tick), 0);
+	planner->wake = bf_boot_add(planner->read_at, until);
+	if (planner->is_undecided || planner->unreadable > 0) {
+		/* Something is due that cannot be decided yet: look again soon, do not spin. */
+		struct bf_boot_time soon = bf_boot_add(now,
+				bf_jitter_between(&planner->jitter, 20 * BELFRY_MILLISECOND,
+						50 * BELFRY_MILLISECOND));
+		planner->wake = is_before(planner->wake, soon) ? soon : planner->wake;
+	}
+	planner->wants_pass = planner->is_cut ||
+			(planner->rows.has_more && planner->advance.item_count > 0);
+}
+
+static void remember_page(struct bf_planner *planner)
+{
+	planner->wants_page = planner->rows.has_more && planner->rows.count > 0;
+	planner->page_after_len = 0;
+	if (planner->wants_page) {
+		struct belfry_str last = planner->rows.rows[planner->rows.count - 1].id;
+		planner->page_after_len = BF_MIN(last.len, sizeof(planner->page_after));
+		memcpy(planner->page_after, last.ptr, planner->page_after_len);
+	}
+}
+
+/* The rows (and coverage, where it was needed) are here: compute, then commit or rest. */
+static void compute(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	enum belfry_status status = BELFRY_OK;
+
+	switch (planner->purpose) {
+	case BF_PLAN_DUE: status = bf_plan_due(planner); break;
+	case BF_PLAN_ROWS: status = bf_plan_rows(planner, orders); break;
+	case BF_PLAN_PAGE:
+		status = bf_plan_page(planner);
+		remember_page(planner);
+		break;
+	}
+	if (status != BELFRY_OK) {
+		fail(planner, orders, status, now);
+		return;
+	}
+	if (planner->is_undecided) {
+		/* Others may have gone on since they were read; our own beat may be due. */
+		planner->coverage.is_known = false;
+		orders->wants_beat = true;
+	}
+	if (planner->purpose == BF_PLAN_DUE) {
+		schedule_wake(planner, now);
+	}
+	if (planner->advance.item_count > 0) {
+		commit(planner, orders, now);
+		return;
+	}
+	if (planner->is_undecided) {
+		planner->not_before = bf_boot_add(now,
+				bf_jitter_between(&planner->jitter, 20 * BELFRY_MILLISECOND,
+						50 * BELFRY_MILLISECOND));
+	}
+	end_pass(planner);
+}
+
+static void rows_read(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	belfry_time oldest = planner->purpose == BF_PLAN_PAGE ? BELFRY_TIME_NEVER
+							      : oldest_unknown(planner);
+
+	planner->read_at = event->now;
+	if (oldest == BELFRY_TIME_NEVER) {
+		compute(planner, orders, event->now);
+		return;
+	}
+	planner->incarnations = (struct belfry_list){
+			.size = sizeof(planner->incarnations),
+			.kind = BELFRY_LIST_INCARNATIONS,
+			.from = oldest,
+			.limit = UINT32_MAX,
+	};
+	orders->list = &planner->incarnations;
+	move(planner, BF_PLANNER_READING_COVERAGE);
+}
+
+static void coverage_read(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	static const struct belfry_id nobody;
+	struct belfry_id self = planner->has_cover ? planner->cover.incarnation : nobody;
+	enum belfry_status status = bf_coverage_read(&planner->coverage,
+			planner->incarnations.incarnations, planner->incarnations.count, self);
+
+	if (status != BELFRY_OK) {
+		fail(planner, orders, status, event->now);
+		return;
+	}
+	compute(planner, orders, event->now);
+}
+
+/* ---- after a commit ---------------------------------------------------------------------------- */
+
+static void count_item(struct bf_planner *planner, const struct belfry_advance_item *item,
+		const struct bf_plan_note *note)
+{
+	for (size_t i = 0; i < item->run_count; i++) {
+		planner->counts.due_runs += item->runs[i].is_inserted ? 1 : 0;
+	}
+	planner->counts.due_missed += note->settlement.missed - note->idle_count;
+	planner->counts.due_disabled += note->idle_count;
+}
+
+static struct bf_owned_run owned_run(const struct bf_planner *planner,
+		const struct belfry_advance_item *item, const struct belfry_new_run *run,
+		const struct bf_plan_note *note)
+{
+	bool is_local = (note->schedule_flags & BELFRY_SCHEDULE_F_LOCAL_SESSION) != 0;
+
+	struct bf_owned_run owned = {
+			.id = run->id,
+			.fence = planner->advance.fence,
+			.trigger = run->trigger,
+			.run_flags = is_local ? BELFRY_RUN_F_LOCAL_SESSION : 0,
+			.attempt = 1,
+			.payload_bytes = note->payload_bytes,
+			.due_at = run->due_at,
+			.revision = note->settlement.revision,
+			.stands_for = run->stands_for,
+			.is_born = true,
+			.ready_at = run->ready_at,
+			.started_at = planner->advance.now,
+			.is_first_start = true,
+			.policy = note->policy,
+	};
+	bf_owned_set_schedule(&owned, item->schedule);
+	return owned;
+}
+
+static void collect_item(struct bf_planner *planner, const struct belfry_advance_item *item,
+		const struct bf_plan_note *note, struct bf_born *born)
+{
+	bool is_ours = planner->has_cover &&
+			bf_id_compare(planner->advance.holder, planner->cover.incarnation) == 0;
+
+	for (size_t i = 0; i < item->run_count; i++) {
+		const struct belfry_new_run *run = &item->runs[i];
+		if (!run->is_inserted) {
+			continue;
+		}
+		if (run->state == BELFRY_RUN_DISPATCHING && !is_ours) {
+			continue; /* born to an incarnation that is over: others take it over */
+		}
+		if (run->state == BELFRY_RUN_DISPATCHING) {
+			born->runs[born->run_count++] = owned_run(planner, item, run, note);
+			planner->places--;
+			planner->bytes -= note->payload_bytes;
+		} else {
+			born->has_queued = true;
+		}
+	}
+}
+
+static void give_back_tickets(struct bf_planner *planner, struct bf_born *born)
+{
+	born->places_back += planner->places;
+	born->bytes_back += planner->bytes;
+	planner->places = 0;
+	planner->bytes = 0;
+}
+
+/* A message for the dispatcher with room for `max_runs`; NULL: no memory. */
+static struct bf_born *new_born(const struct bf_planner *planner, size_t max_runs)
+{
+	struct bf_born *born = bf_alloc(sizeof(*born));
+
+	if (born == NULL) {
+		return NULL;
+	}
+	born->floor = planner->floor;
+	born->incarnation = planner->cover.incarnation;
+	if (max_runs > 0) {
+		born->runs = bf_alloc_array(max_runs, sizeof(*born->runs));
+		if (born->runs == NULL) {
+			bf_free(born);
+			return NULL;
+		}
+	}
+	return born;
+}
+
+static void collect_born(struct bf_planner *planner, struct bf_planner_orders *orders)
+{
+	struct bf_born *born = new_born(planner, planner->batch.run_count);
+
+	if (born == NULL) {
+		/* The Runs are ours all the same: the dispatcher finds them by asking the store. */
+		born = new_born(planner, 0);
+		if (born != NULL) {
+			born->is_unknown = true;
+			give_back_tickets(planner, born);
+		}
+		orders->born = born;
+		return;
+	}
+	for (size_t i = 0; i < planner->advance.item_count; i++) {
+		if (planner->items[i].result == BELFRY_OK) {
+			collect_item(planner, &planner->items[i], &planner->notes[i], born);
+		}
+	}
+	orders->born = born;
+}
+
+static void answer_request(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct belfry_advance_item *item, struct bf_plan_request *request)
+{
+	bool is_whole = item->put != NULL || (item->flags & BELFRY_ADVANCE_F_REMOVE) != 0;
+
+	if (item->result == BELFRY_OK && !is_whole) {
+		return; /* a part of what was owed; it comes again */
+	}
+	if (item->result == BELFRY_CONFLICT && ++request->tries < BF_PLAN_TRIES_MAX) {
+		return;
+	}
+	enum belfry_status status = item->result == BELFRY_CONFLICT ? BELFRY_BUSY : item->result;
+	bf_planner_finish(orders, request, status, planner->rows.now);
+}
+
+static void committed(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	size_t conflicts = 0;
+
+	for (size_t i = 0; i < planner->advance.item_count; i++) {
+		const struct belfry_advance_item *item = &planner->items[i];
+		if (item->result == BELFRY_OK) {
+			count_item(planner, item, &planner->notes[i]);
+		} else {
+			conflicts++;
+		}
+		if (planner->notes[i].request != NULL) {
+			answer_request(planner, orders, item, planner->notes[i].request);
+		}
+	}
+	collect_born(planner, orders);
+	planner->counts.conflicts += (int64_t)conflicts;
+	if (conflicts == planner->advance.item_count) {
+		/* Somebody else was faster with every row: give him room. */
+		planner->not_before = bf_boot_add(event->now,
+				bf_jitter_between(&planner->jitter, 20 * BELFRY_MILLISECOND,
+						50 * BELFRY_MILLISECOND));
+		planner->wants_pass = true;
+	}
+	if (planner->purpose != BF_PLAN_DUE) {
+		planner->wants_pass = true; /* a new cursor may come before the present wake */
+	}
+	end_pass(planner);
+}
+
+static void commit_unknown(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	struct bf_born *born = new_born(planner, 0);
+
+	if (born != NULL) {
+		born->is_unknown = true;
+		born->has_queued = true;
+		give_back_tickets(planner, born);
+	}
+	orders->born = born;
+	fail(planner, orders, BELFRY_UNKNOWN, event->now);
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+static void answered(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	enum belfry_status status = event->status;
+	bool is_commit = planner->state == BF_PLANNER_COMMITTING;
+
+	if (status == BELFRY_STALE) {
+		orders->is_lost = true;
+		fail(planner, orders, status, event->now);
+		return;
+	}
+	if (is_commit && status == BELFRY_UNKNOWN) {
+		commit_unknown(planner, orders, event);
+		return;
+	}
+	if (status != BELFRY_OK) {
+		fail(planner, orders, status, event->now);
+		return;
+	}
+	planner->failures = 0;
+	planner->counts.last_step = event->now;
+	switch ((enum bf_planner_state)planner->state) {
+	case BF_PLANNER_READING_DUE:
+	case BF_PLANNER_READING_ROWS:
+	case BF_PLANNER_READING_PAGE: rows_read(planner, orders, event); break;
+	case BF_PLANNER_READING_COVERAGE: coverage_read(planner, orders, event); break;
+	case BF_PLANNER_COMMITTING: committed(planner, orders, event); break;
+	case BF_PLANNER_IDLE:
+	case BF_PLANNER_STATE_COUNT: BF_ASSERT(false); break;
+	}
+}
+
+static void take_tickets(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_tickets *tickets)
+{
+	if (!planner->has_cover ||
+			bf_id_compare(tickets->incarnation, planner->cover.incarnation) != 0) {
+		return; /* meant for an incarnation that is over */
+	}
+	planner->places += tickets->places;
+	planner->bytes += tickets->bytes;
+	planner->is_backlog = tickets->is_backlog;
+	if (bf_id_compare(tickets->floor, planner->floor) > 0) {
+		planner->floor = tickets->floor;
+	}
+	if (planner->state == BF_PLANNER_COMMITTING) {
+		return; /* what is under way was planned with the old floor: its answer echoes this one */
+	}
+	struct bf_born *born = new_born(planner, 0);
+	if (born != NULL && planner->is_backlog) {
+		give_back_tickets(planner, born);
+	}
+	orders->born = born;
+}
+
+static void cover(struct bf_planner *planner, const struct bf_cover *news)
+{
+	bool is_new = !planner->has_cover ||
+			bf_id_compare(news->incarnation, planner->cover.incarnation) != 0;
+
+	planner->cover = *news;
+	planner->has_cover = true;
+	planner->coverage.own = (struct bf_span){news->from, news->to};
+	if (is_new) {
+		planner->coverage.is_known = false;
+	}
+	planner->wants_pass = planner->wants_pass || is_new || planner->is_undecided;
+}
+
+/* Everything that we held as this incarnation is for others to take over. */
+static void lose(struct bf_planner *planner)
+{
+	planner->has_cover = false;
+	planner->coverage.own = (struct bf_span){0, 0};
+	planner->coverage.is_known = false;
+	planner->places = 0;
+	planner->bytes = 0;
+}
+
+static void handle_event(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	switch (event->kind) {
+	case BF_PLANNER_WAKE: break;
+	case BF_PLANNER_COVER: cover(planner, &event->cover); break;
+	case BF_PLANNER_LOST: lose(planner); break;
+	case BF_PLANNER_TICKETS: take_tickets(planner, orders, &event->tickets); break;
+	case BF_PLANNER_REQUEST: bf_list_append(&planner->requests, &event->request->link); break;
+	case BF_PLANNER_DONE: answered(planner, orders, event); break;
+	case BF_PLANNER_CLOCK_BACK:
+		planner->wants_page = true;
+		planner->page_after_len = 0;
+		planner->coverage.is_known = false;
+		break;
+	case BF_PLANNER_STOP: planner->is_stopping = true; break;
+	}
+}
+
+static void expire_requests(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	struct bf_link *next;
+
+	for (struct bf_link *link = planner->requests.first; link != NULL; link = next) {
+		next = link->next;
+		struct bf_plan_request *request = BF_CONTAINER(link, struct bf_plan_request, link);
+		if (!is_before(now, request->deadline)) {
+			bf_planner_finish(orders, request, BELFRY_UNAVAILABLE, 0);
+		}
+	}
+}
+
+static void begin_next(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	bool is_due = planner->wants_pass || !is_before(now, planner->wake);
+
+	if (planner->state != BF_PLANNER_IDLE || is_before(now, planner->not_before)) {
+		return;
+	}
+	/* Requests and passes take turns, so that a stream of either does not starve the other. */
+	bool is_requests_turn = planner->purpose != BF_PLAN_ROWS || !is_due ||
+			!may_plan(planner, now);
+	if (planner->requests.count > 0 && is_requests_turn) {
+		read_requested(planner, orders, now);
+	} else if (planner->wants_page && may_plan(planner, now)) {
+		read_page(planner, orders, now);
+	} else if (is_due && may_plan(planner, now)) {
+		read_due(planner, orders, now);
+	} else if (planner->requests.count > 0) {
+		read_requested(planner, orders, now);
+	}
+}
+
+static struct bf_boot_time next_wake(const struct bf_planner *planner, struct bf_boot_time now)
+{
+	struct bf_boot_time wake = bf_boot_add(now, planner->config.tick);
+	bool has_work = planner->wants_pass || planner->wants_page || planner->requests.count > 0;
+
+	if (is_before(planner->wake, wake) && may_plan(planner, now)) {
+		wake = planner->wake;
+	}
+	if (has_work && is_before(planner->not_before, wake)) {
+		wake = planner->not_before;
+	}
+	/* Nothing is gained before `not_before`, and nothing by an instant that has passed. */
+	if (is_before(wake, planner->not_before)) {
+		wake = planner->not_before;
+	}
+	bool is_late = !is_before(now, wake);
+	return is_late ? bf_boot_add(now,
+					 may_plan(planner, now) ? BELFRY_MILLISECOND
+								: planner->config.tick / 4)
+		       : wake;
+}
+
+void bf_planner_step(struct bf_planner *planner, const struct bf_planner_event *event,
+		struct bf_planner_orders *orders)
+{
+	*orders = (struct bf_planner_orders){0};
+	handle_event(planner, orders, event);
+	expire_requests(planner, orders, event->now);
+	if (!event->has_more) {
+		begin_next(planner, orders, event->now);
+	}
+	orders->wake = next_wake(planner, event->now);
+}

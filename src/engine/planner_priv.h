@@ -1,0 +1,102 @@
+/* The planner's inside, shared by its files in this folder. */
+#ifndef BF_PLANNER_PRIV_H
+#define BF_PLANNER_PRIV_H
+
+#include "engine/jitter.h"
+#include "engine/planner.h"
+#include "engine/settle.h"
+
+enum bf_planner_state {
+#define BF_PLANNER_STATE(name, text, flags, next) BF_PLANNER_##name,
+#include "engine/planner_state.def"
+#undef BF_PLANNER_STATE
+	BF_PLANNER_STATE_COUNT
+};
+
+/* What the read that is under way, or was last done, is for. */
+enum bf_plan_purpose { BF_PLAN_DUE, BF_PLAN_ROWS, BF_PLAN_PAGE };
+
+#define BF_PLAN_RUNS_MAX     ((size_t)2000) /* Runs of one commit */
+#define BF_PLAN_REQUESTS_MAX ((size_t)256)  /* puts of one commit */
+#define BF_PLAN_TRIES_MAX    100u           /* conflicts that one request lives through */
+
+/* Beside each item of the commit: what its answer will be counted as. */
+struct bf_plan_note {
+	struct bf_settlement settlement;
+	struct bf_call_policy policy;
+	struct bf_plan_request *request; /* NULL: a plan */
+	uint32_t payload_bytes;
+	uint32_t schedule_flags;
+	int64_t idle_count; /* of the settlement's missed ones: no cursor over them */
+};
+
+struct bf_planner {
+	struct bf_planner_config config;
+	struct bf_rules *rules;
+	struct bf_jitter jitter;
+	unsigned state; /* enum bf_planner_state */
+	enum bf_plan_purpose purpose;
+	bool is_stopping;
+
+	struct bf_coverage coverage;
+	struct bf_cover cover;
+	bool has_cover;  /* an incarnation of ours lives */
+	uint32_t places; /* tickets in hand */
+	uint64_t bytes;
+	struct belfry_id floor;
+	bool is_backlog;
+
+	struct bf_list requests; /* waiting */
+	struct bf_list working;  /* in the read or commit under way */
+
+	bool wants_pass; /* look for due rows as soon as possible */
+	bool wants_page; /* the clock was set back: look at every row */
+	char page_after[BELFRY_SCHEDULE_ID_BYTES];
+	size_t page_after_len;
+	struct bf_boot_time wake;       /* of the next look for due rows */
+	struct bf_boot_time not_before; /* after a failure or a conflict */
+	unsigned failures;
+	uint32_t unreadable; /* due rows that we leave to others: read past them */
+	bool is_cut;         /* this pass had to leave due rows for the next one */
+	bool is_undecided;   /* this pass met an instant whose coverage is open */
+
+	struct belfry_arena arena;
+	struct belfry_list rows; /* the rows of this pass, and the store's time */
+	struct belfry_list incarnations;
+	struct bf_boot_time read_at;
+	struct bf_batch batch;
+	struct belfry_advance advance;
+	struct belfry_advance_item *items;
+	struct bf_plan_note *notes;
+	size_t item_capacity;
+	size_t note_capacity;
+	struct bf_planner_counts counts;
+};
+
+/* Computes the items of a commit from the rows read. Each answers BELFRY_OK or BELFRY_NOMEM. */
+BF_MUST_CHECK enum belfry_status bf_plan_due(struct bf_planner *planner);
+BF_MUST_CHECK enum belfry_status bf_plan_page(struct bf_planner *planner);
+/* Requests that need no commit are moved to `orders->done`. */
+BF_MUST_CHECK enum belfry_status bf_plan_rows(struct bf_planner *planner,
+		struct bf_planner_orders *orders);
+
+/* A new item at the end, with its note; NULL: no memory. Valid until the next one. */
+BF_MUST_CHECK struct belfry_advance_item *bf_plan_item(struct bf_planner *planner,
+		struct bf_plan_note **ret_note);
+
+/* Definition and rule of a row. BELFRY_CORRUPT: its own format fails; BELFRY_INVALID_SCHEDULE: this
+ * replica cannot evaluate it. */
+BF_MUST_CHECK enum belfry_status bf_plan_rule(struct bf_planner *planner,
+		const struct belfry_schedule_row *row, struct bf_definition *ret_definition,
+		const struct belfry_rule **ret_rule, struct belfry_error *err);
+
+/* Settle what `row` owes up to the time of the read, into the item and its note. */
+BF_MUST_CHECK enum belfry_status bf_plan_settle(struct bf_planner *planner,
+		const struct belfry_schedule_row *row, struct belfry_advance_item *item,
+		struct bf_plan_note *note, const struct bf_definition *definition,
+		const struct belfry_rule *rule);
+
+void bf_planner_finish(struct bf_planner_orders *orders, struct bf_plan_request *request,
+		enum belfry_status status, belfry_time at);
+
+#endif

@@ -1,0 +1,128 @@
+/* The cache of compiled rules: a hash table in order of arrival (uthash keeps it). */
+#include "engine/rules.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+/* A failed insertion leaves the entry out, and the caller sees it. */
+#define HASH_NONFATAL_OOM          1
+#define uthash_malloc(size)        bf_alloc(size)
+#define uthash_free(pointer, size) bf_free(pointer)
+#include <uthash.h>
+
+struct entry {
+	UT_hash_handle hh;
+	struct belfry_rule *rule;
+	int64_t revision;
+	size_t id_len;
+	char id[BELFRY_SCHEDULE_ID_BYTES];
+};
+
+struct bf_rules {
+	struct belfry_zones *zones;
+	struct entry *entries;
+	size_t max_count;
+};
+
+enum belfry_status bf_rules_new(struct belfry_zones *zones, size_t max_count,
+		struct bf_rules **ret_rules)
+{
+	struct bf_rules *rules = bf_alloc(sizeof(*rules));
+
+	if (rules == NULL) {
+		return BELFRY_NOMEM;
+	}
+	*rules = (struct bf_rules){.zones = zones, .max_count = max_count};
+	*ret_rules = rules;
+	return BELFRY_OK;
+}
+
+static void remove_entry(struct bf_rules *rules, struct entry *entry)
+{
+	HASH_DEL(rules->entries, entry);
+	belfry_rule_free(entry->rule);
+	bf_free(entry);
+}
+
+void bf_rules_clear(struct bf_rules *rules)
+{
+	while (rules->entries != NULL) {
+		remove_entry(rules, rules->entries);
+	}
+}
+
+void bf_rules_free(struct bf_rules *rules)
+{
+	if (rules != NULL) {
+		bf_rules_clear(rules);
+		bf_free(rules);
+	}
+}
+
+static enum belfry_status parse(struct bf_rules *rules, const struct bf_definition *definition,
+		struct belfry_rule **ret_rule, struct belfry_error *err)
+{
+	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
+
+	options.five_fields = (definition->flags & BELFRY_SCHEDULE_F_FIVE_FIELDS) != 0;
+	options.gap = definition->policies.dst_gap;
+	options.fold = definition->policies.dst_fold;
+	options.anchor = definition->anchor;
+	return belfry_rule_new(rules->zones, definition->rule, definition->zone, &options, ret_rule,
+			err);
+}
+
+/* Takes the rule. */
+static enum belfry_status add_entry(struct bf_rules *rules, struct belfry_str schedule,
+		int64_t revision, struct belfry_rule *rule)
+{
+	struct entry *entry = bf_alloc(sizeof(*entry));
+
+	if (entry == NULL) {
+		belfry_rule_free(rule);
+		return BELFRY_NOMEM;
+	}
+	entry->rule = rule;
+	entry->revision = revision;
+	entry->id_len = schedule.len;
+	memcpy(entry->id, schedule.ptr, schedule.len);
+	if (HASH_COUNT(rules->entries) >= rules->max_count) {
+		remove_entry(rules, rules->entries);
+	}
+	HASH_ADD_KEYPTR(hh, rules->entries, entry->id, (unsigned)entry->id_len, entry);
+	if (entry->hh.tbl == NULL) {
+		belfry_rule_free(rule);
+		bf_free(entry);
+		return BELFRY_NOMEM;
+	}
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_rules_find(struct bf_rules *rules, struct belfry_str schedule,
+		int64_t revision, const struct bf_definition *definition,
+		const struct belfry_rule **ret_rule, struct belfry_error *err)
+{
+	struct entry *entry = NULL;
+	struct belfry_rule *rule = NULL;
+
+	if (schedule.len == 0 || schedule.len > BELFRY_SCHEDULE_ID_BYTES) {
+		return BELFRY_CORRUPT;
+	}
+	HASH_FIND(hh, rules->entries, schedule.ptr, (unsigned)schedule.len, entry);
+	if (entry != NULL && entry->revision == revision) {
+		*ret_rule = entry->rule;
+		return BELFRY_OK;
+	}
+	if (entry != NULL) {
+		remove_entry(rules, entry);
+	}
+	enum belfry_status status = parse(rules, definition, &rule, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	status = add_entry(rules, schedule, revision, rule);
+	if (status == BELFRY_OK) {
+		*ret_rule = rule;
+	}
+	return status;
+}

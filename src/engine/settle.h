@@ -1,0 +1,63 @@
+/* Settling: what becomes of the due times that a schedule owes, from its stored cursor up to now. Pure:
+ * it reads values and appends to a batch, decides nothing twice, and never looks past an instant whose
+ * coverage is undecided.
+ *
+ * A due time is live if an incarnation covers it and it is not older than late_limit; a live one, and
+ * any other not older than grace, becomes a Run; the rest goes to the ledger with its reason. */
+#ifndef BF_SETTLE_H
+#define BF_SETTLE_H
+
+#include <belfry/calendar.h>
+#include <belfry/store.h>
+
+#include "engine/coverage.h"
+#include "model/definition.h"
+
+/* What several schedules owe, gathered for one commit. */
+struct bf_batch {
+	struct belfry_new_run *runs;
+	size_t run_count;
+	size_t run_capacity;
+	struct belfry_gap *gaps;
+	size_t gap_count;
+	size_t gap_capacity;
+};
+
+void bf_batch_fini(struct bf_batch *batch);
+void bf_batch_clear(struct bf_batch *batch);
+
+struct bf_settle_input {
+	struct belfry_str schedule;
+	int64_t revision;
+	const struct belfry_policies *policies;
+	const struct belfry_rule *rule;
+	const struct bf_coverage *coverage;
+	belfry_time cursor;
+	belfry_time now;
+	size_t max_runs; /* of this schedule in this batch */
+};
+
+struct bf_settlement {
+	int64_t revision;
+	belfry_time cursor; /* the next due time after `now`, or the first that is not decided */
+	bool is_complete;   /* everything up to `now` is decided */
+	bool is_undecided;  /* it stopped at an instant whose coverage is not known yet */
+	size_t first_run;   /* index into batch->runs */
+	size_t run_count;
+	size_t first_gap;
+	size_t gap_count;
+	belfry_time last_fire_at; /* 0: no Run */
+	int64_t missed;           /* due times that went to the ledger */
+};
+
+/* BELFRY_OK or BELFRY_NOMEM. Runs are made QUEUED, ready at their due time. */
+BF_MUST_CHECK enum belfry_status bf_settle(const struct bf_settle_input *input,
+		struct bf_batch *batch, struct bf_settlement *ret_settlement);
+
+/* One ledger row for a stretch without cursor (disabled, quarantined): the due times of `rule` after
+ * `since` up to `now`, none where there are none. */
+BF_MUST_CHECK enum belfry_status bf_settle_idle(const struct bf_settle_input *input,
+		belfry_time since, enum belfry_gap_reason reason, struct bf_batch *batch,
+		struct bf_settlement *ret_settlement);
+
+#endif

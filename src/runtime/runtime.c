@@ -1,0 +1,418 @@
+/* The runtime: makes the machines, their threads and inboxes, starts and stops them. The loops are in
+ * planner_loop.c, dispatcher_loop.c and keeper_loop.c. */
+#include "runtime/runtime.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/timefmt.h"
+#include "runtime/runtime_priv.h"
+
+struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime)
+{
+	return runtime->env->boot(runtime->env->data);
+}
+
+void bf_message_free(struct bf_message *message)
+{
+	if (message != NULL && !message->is_embedded) {
+		bf_free(message);
+	}
+}
+
+void bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message)
+{
+	struct bf_message *copy = bf_alloc(sizeof(*copy));
+
+	if (copy != NULL) {
+		*copy = *message;
+		bf_inbox_post(&runtime->inboxes[thread], &copy->link);
+	}
+}
+
+void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,
+		const struct belfry_error *err)
+{
+	enum belfry_class class_ = belfry_status_class(status);
+
+	if (class_ == BELFRY_CLASS_OK || class_ == BELFRY_CLASS_CONFLICT ||
+			class_ == BELFRY_CLASS_GONE) {
+		return;
+	}
+	bf_log(runtime->env, BF_LOG_WARNING,
+			"what=store-call-failed step=%s status=%s code=%d detail=\"%s\"", who,
+			belfry_status_name(status), err->driver_code,
+			err->detail[0] != '\0' ? err->detail : err->message);
+}
+
+/* ---- making ------------------------------------------------------------------------------------ */
+
+static uint64_t random64(const struct bf_env *env)
+{
+	uint64_t value;
+
+	env->random(env->data, &value, sizeof(value));
+	return value;
+}
+
+static enum belfry_status new_machines(struct bf_runtime *runtime)
+{
+	const struct bf_runtime_config *c = &runtime->config;
+	const char *tz_version = belfry_zones_version(c->zones);
+	struct bf_planner_config planner = {
+			.zones = c->zones,
+			.tz_version = tz_version,
+			.tick = c->tick,
+			.lease = c->lease,
+			.max_active = c->max_active,
+			.seed = random64(runtime->env),
+	};
+	struct bf_dispatcher_config dispatcher = {
+			.max_runs = c->max_concurrent,
+			.max_bytes = c->max_bytes,
+			.recovery_limit = c->recovery_limit,
+			.tick = c->tick,
+			.seed = random64(runtime->env),
+	};
+	struct bf_keeper_config keeper = {
+			.lease = c->lease,
+			.beat = c->beat,
+			.identity = bf_str(runtime->identity),
+			.version = bf_str(runtime->version),
+			.tz_version = bf_str(tz_version),
+			.seed = {random64(runtime->env), random64(runtime->env)},
+			.prune = c->prune,
+	};
+	enum belfry_status status = bf_planner_new(&planner, &runtime->planner);
+	if (status == BELFRY_OK) {
+		status = bf_dispatcher_new(&dispatcher, &runtime->dispatcher);
+	}
+	return status == BELFRY_OK ? bf_keeper_new(&keeper, &runtime->keeper) : status;
+}
+
+static enum belfry_status new_inboxes(struct bf_runtime *runtime)
+{
+	enum belfry_status status = BELFRY_OK;
+
+	while (status == BELFRY_OK && runtime->inbox_count < BF_THREAD_COUNT) {
+		status = bf_inbox_init(&runtime->inboxes[runtime->inbox_count]);
+		runtime->inbox_count += status == BELFRY_OK ? 1 : 0;
+	}
+	if (status == BELFRY_OK) {
+		status = bf_reply_book_new(&runtime->inboxes[BF_THREAD_DISPATCHER], &runtime->book);
+	}
+	return status;
+}
+
+/* Signals belong to `main`: threads of ours take none. */
+static enum belfry_status start_thread(pthread_t *thread, void *(*main_fn)(void *), void *data)
+{
+	sigset_t all;
+	sigset_t old;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	int code = pthread_create(thread, NULL, main_fn, data);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return code == 0 ? BELFRY_OK : BELFRY_NOMEM;
+}
+
+static enum belfry_status start_loop(struct bf_runtime *runtime, int thread,
+		void *(*main_fn)(void *))
+{
+	enum belfry_status status = start_thread(&runtime->threads[thread], main_fn, runtime);
+
+	runtime->has_thread[thread] = status == BELFRY_OK;
+	return status;
+}
+
+static void set_defaults(struct bf_runtime_config *config)
+{
+	config->max_concurrent = config->max_concurrent != 0 ? config->max_concurrent : 1000;
+	config->max_bytes = config->max_bytes != 0 ? config->max_bytes : UINT64_C(256) << 20;
+	config->recovery_limit = config->recovery_limit != 0 ? config->recovery_limit : 10;
+	config->lease = config->lease != 0 ? config->lease : 8 * BELFRY_SECOND;
+	config->beat = config->beat != 0 ? config->beat : 2 * BELFRY_SECOND;
+	config->tick = config->tick != 0 ? config->tick : BELFRY_SECOND;
+	config->timeout = config->timeout != 0 ? config->timeout : 10 * BELFRY_SECOND;
+}
+
+/* Boot time for waits: a condition variable's clock is the monotonic one. */
+static enum belfry_status init_lock(struct bf_runtime *runtime)
+{
+	pthread_condattr_t attributes;
+
+	(void)pthread_mutex_init(&runtime->lock, NULL);
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	int code = pthread_cond_init(&runtime->changed, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	return code == 0 ? BELFRY_OK : BELFRY_NOMEM;
+}
+
+enum belfry_status bf_runtime_new(const struct bf_runtime_config *config,
+		struct bf_runtime **ret_runtime, struct belfry_error *err)
+{
+	struct bf_runtime *runtime = bf_alloc(sizeof(*runtime));
+
+	if (runtime == NULL) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "runtime");
+	}
+	runtime->config = *config;
+	set_defaults(&runtime->config);
+	runtime->env = config->env != NULL ? config->env : bf_env_system();
+	runtime->is_dispatcher_idle = true;
+	enum belfry_status status = init_lock(runtime);
+	runtime->identity = bf_str_dup(config->identity);
+	runtime->version = bf_str_dup(config->version);
+	if (runtime->identity == NULL || runtime->version == NULL) {
+		status = BELFRY_NOMEM;
+	}
+	if (status == BELFRY_OK) {
+		status = new_machines(runtime);
+	}
+	if (status == BELFRY_OK) {
+		status = new_inboxes(runtime);
+	}
+	if (status == BELFRY_OK) {
+		status = start_loop(runtime, BF_THREAD_PLANNER, bf_runtime_planner_main);
+	}
+	if (status != BELFRY_OK) {
+		bf_runtime_free(runtime);
+		return bf_error_system(err, status, 0, "runtime: cannot make machines and threads");
+	}
+	*ret_runtime = runtime;
+	return BELFRY_OK;
+}
+
+static void stop_loop(struct bf_runtime *runtime, int thread)
+{
+	if (!runtime->has_thread[thread]) {
+		return;
+	}
+	atomic_store(&runtime->quits[thread], true);
+	bf_inbox_wake(&runtime->inboxes[thread]);
+	(void)pthread_join(runtime->threads[thread], NULL);
+	runtime->has_thread[thread] = false;
+}
+
+static void stop_pulse(struct bf_runtime *runtime)
+{
+	if (runtime->has_pulse) {
+		atomic_store(&runtime->pulse_quits, true);
+		(void)pthread_join(runtime->pulse, NULL);
+		runtime->has_pulse = false;
+	}
+}
+
+static void empty_inbox(struct bf_inbox *inbox)
+{
+	bool has_more;
+	struct bf_link *link;
+
+	while ((link = bf_inbox_take(inbox, &has_more)) != NULL) {
+		struct bf_message *message = BF_CONTAINER(link, struct bf_message, link);
+		if (message->kind == BF_MESSAGE_BORN) {
+			bf_born_free(message->born);
+		}
+		if (message->kind == BF_MESSAGE_ANSWER) {
+			bf_answer_release(message->answer);
+			continue;
+		}
+		bf_message_free(message);
+	}
+}
+
+void bf_runtime_free(struct bf_runtime *runtime)
+{
+	if (runtime == NULL) {
+		return;
+	}
+	if (runtime->is_started && !runtime->is_stopped) {
+		(void)bf_runtime_stop(runtime, 0, NULL); /* handles that are open are over */
+	}
+	for (int thread = 0; thread < BF_THREAD_COUNT; thread++) {
+		stop_loop(runtime, thread);
+	}
+	stop_pulse(runtime);
+	bf_reply_book_close(runtime->book);
+	for (size_t i = 0; i < runtime->inbox_count; i++) {
+		empty_inbox(&runtime->inboxes[i]);
+		bf_inbox_fini(&runtime->inboxes[i]);
+	}
+	bf_planner_free(runtime->planner);
+	bf_dispatcher_free(runtime->dispatcher, bf_answer_release);
+	bf_keeper_free(runtime->keeper);
+	(void)pthread_cond_destroy(&runtime->changed);
+	(void)pthread_mutex_destroy(&runtime->lock);
+	bf_free(runtime->identity);
+	bf_free(runtime->version);
+	bf_free(runtime);
+}
+
+/* ---- start and stop ---------------------------------------------------------------------------- */
+
+enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
+		const struct belfry_handler *handler, struct belfry_error *err)
+{
+	if (runtime->is_stopped) {
+		return bf_error_set(err, BELFRY_CANNOT,
+				"a provider that was stopped is not started again");
+	}
+	if (runtime->is_started) {
+		return BELFRY_OK;
+	}
+	if (handler == NULL || handler->start_session == NULL || handler->admit_turn == NULL) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"the handler lacks start_session or admit_turn");
+	}
+	runtime->handler = handler;
+	atomic_store(&runtime->pulse_at, bf_runtime_now(runtime).us);
+	enum belfry_status status = start_thread(&runtime->pulse, bf_runtime_pulse_main, runtime);
+	runtime->has_pulse = status == BELFRY_OK;
+	if (status == BELFRY_OK) {
+		status = start_loop(runtime, BF_THREAD_DISPATCHER, bf_runtime_dispatcher_main);
+	}
+	if (status == BELFRY_OK) {
+		status = start_loop(runtime, BF_THREAD_KEEPER, bf_runtime_keeper_main);
+	}
+	if (status != BELFRY_OK) {
+		stop_loop(runtime, BF_THREAD_DISPATCHER);
+		stop_pulse(runtime);
+		return bf_error_system(err, status, 0, "runtime: cannot start its threads");
+	}
+	(void)pthread_mutex_lock(&runtime->lock);
+	runtime->is_started = true;
+	(void)pthread_mutex_unlock(&runtime->lock);
+	return BELFRY_OK;
+}
+
+static struct timespec monotonic_in(belfry_duration wait)
+{
+	struct timespec at;
+
+	BF_ASSERT(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
+	int64_t ns = at.tv_nsec + wait % BELFRY_SECOND * 1000;
+	at.tv_sec += wait / BELFRY_SECOND + ns / 1000000000;
+	at.tv_nsec = ns % 1000000000;
+	return at;
+}
+
+/* Until *flag is set, at most `wait`. */
+static bool wait_for(struct bf_runtime *runtime, const bool *flag, belfry_duration wait)
+{
+	struct timespec until = monotonic_in(wait);
+	int code = 0;
+
+	(void)pthread_mutex_lock(&runtime->lock);
+	while (!*flag && code == 0) {
+		code = pthread_cond_timedwait(&runtime->changed, &runtime->lock, &until);
+	}
+	bool is_set = *flag;
+	(void)pthread_mutex_unlock(&runtime->lock);
+	return is_set;
+}
+
+/* After the drain the rest is handed back, which takes a commit or two: so long it may take. */
+#define HAND_BACK_TIME (2 * BELFRY_SECOND)
+
+enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration drain,
+		struct belfry_error *err)
+{
+	if (!runtime->is_started || runtime->is_stopped) {
+		return BELFRY_OK;
+	}
+	struct bf_message stop = {.kind = BF_MESSAGE_STOP,
+			.until = bf_boot_add(bf_runtime_now(runtime), drain)};
+	runtime->is_stopped = true;
+	bf_runtime_post(runtime, BF_THREAD_PLANNER, &stop);
+	bf_runtime_post(runtime, BF_THREAD_DISPATCHER, &stop);
+	/* The dispatcher says whether it is idle after it has read the message, not before. */
+	(void)pthread_mutex_lock(&runtime->lock);
+	runtime->is_dispatcher_idle = false;
+	(void)pthread_mutex_unlock(&runtime->lock);
+	bool is_idle = wait_for(runtime, &runtime->is_dispatcher_idle, drain + HAND_BACK_TIME);
+	stop_loop(runtime, BF_THREAD_DISPATCHER);
+	struct bf_message end = {.kind = BF_MESSAGE_END};
+	bf_runtime_post(runtime, BF_THREAD_KEEPER, &end);
+	bool is_ended = wait_for(runtime, &runtime->is_keeper_ended, HAND_BACK_TIME);
+	stop_loop(runtime, BF_THREAD_KEEPER);
+	stop_pulse(runtime);
+	if (!is_idle || !is_ended) {
+		bf_log(runtime->env, BF_LOG_WARNING,
+				"what=stop-incomplete idle=%d ended=%d remedy=\"the "
+				"next start resumes what is open\"",
+				is_idle, is_ended);
+	}
+	if (bf_reply_book_open(runtime->book) > 0) {
+		return bf_error_set(err, BELFRY_BUSY, "calls of the handler are still open");
+	}
+	return BELFRY_OK;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+void bf_runtime_apply(struct bf_runtime *runtime, struct bf_plan_request *requests, size_t count)
+{
+	struct bf_boot_time deadline = bf_boot_add(bf_runtime_now(runtime),
+			runtime->config.timeout);
+
+	for (size_t i = 0; i < count; i++) {
+		struct bf_message *message = bf_alloc(sizeof(*message));
+		requests[i].deadline = deadline;
+		requests[i].tries = 0;
+		if (message == NULL) {
+			requests[i].status = BELFRY_NOMEM;
+			continue;
+		}
+		requests[i].is_open = true;
+		*message = (struct bf_message){.kind = BF_MESSAGE_REQUEST, .request = &requests[i]};
+		bf_inbox_post(&runtime->inboxes[BF_THREAD_PLANNER], &message->link);
+	}
+	(void)pthread_mutex_lock(&runtime->lock);
+	for (size_t i = 0; i < count; i++) {
+		while (requests[i].is_open) {
+			(void)pthread_cond_wait(&runtime->changed, &runtime->lock);
+		}
+	}
+	(void)pthread_mutex_unlock(&runtime->lock);
+}
+
+void bf_runtime_kick(struct bf_runtime *runtime)
+{
+	struct bf_message message = {.kind = BF_MESSAGE_KICK};
+
+	bf_runtime_post(runtime, BF_THREAD_DISPATCHER, &message);
+}
+
+/* ---- metrics ----------------------------------------------------------------------------------- */
+
+void bf_runtime_metrics(struct bf_runtime *runtime, struct belfry_provider_metrics *ret_metrics)
+{
+	struct belfry_provider_metrics m = {.size = sizeof(m)};
+	struct bf_boot_time now = bf_runtime_now(runtime);
+
+	(void)pthread_mutex_lock(&runtime->lock);
+	m.due_times[BELFRY_DUE_RUN] = runtime->planner_counts.due_runs;
+	m.due_times[BELFRY_DUE_MISSED] = runtime->planner_counts.due_missed;
+	m.due_times[BELFRY_DUE_DISABLED] = runtime->planner_counts.due_disabled;
+	memcpy(m.runs, runtime->dispatcher_counts.ended, sizeof(m.runs));
+	memcpy(m.lateness, runtime->dispatcher_counts.lateness, sizeof(m.lateness));
+	m.lateness_sum_us = runtime->dispatcher_counts.lateness_sum_us;
+	m.lateness_count = runtime->dispatcher_counts.lateness_count;
+	m.takeovers = runtime->dispatcher_counts.takeovers;
+	m.is_started = runtime->is_started && !runtime->is_stopped;
+	m.lease = runtime->config.lease;
+	for (int thread = 0; thread < BF_THREAD_COUNT; thread++) {
+		m.step_age[thread] = bf_boot_since(now, runtime->turned_at[thread]);
+	}
+	if (runtime->keeper_counts.store_now != 0) {
+		belfry_time expected = bf_time_add(runtime->keeper_counts.store_now,
+				bf_boot_since(now, runtime->keeper_counts.last_beat));
+		m.clock_offset = expected - runtime->env->wall(runtime->env->data);
+	}
+	m.is_store_up = m.step_age[BF_THREAD_KEEPER] <= 3 * runtime->config.lease;
+	(void)pthread_mutex_unlock(&runtime->lock);
+	*ret_metrics = m;
+}

@@ -1,0 +1,71 @@
+/* The runtime's inside, shared by its files in this folder. */
+#ifndef BF_RUNTIME_PRIV_H
+#define BF_RUNTIME_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/crash.h"
+#include "runtime/inbox.h"
+#include "runtime/message.h"
+#include "runtime/replies.h"
+#include "runtime/runtime.h"
+
+enum { BF_THREAD_PLANNER, BF_THREAD_DISPATCHER, BF_THREAD_KEEPER, BF_THREAD_COUNT };
+
+struct bf_runtime {
+	struct bf_runtime_config config;
+	const struct bf_env *env;
+	char *identity;
+	char *version;
+
+	struct bf_planner *planner;
+	struct bf_dispatcher *dispatcher;
+	struct bf_keeper *keeper;
+	struct bf_inbox inboxes[BF_THREAD_COUNT];
+	size_t inbox_count; /* initialised */
+	pthread_t threads[BF_THREAD_COUNT];
+	bool has_thread[BF_THREAD_COUNT];
+	pthread_t pulse;
+	bool has_pulse;
+
+	const struct belfry_handler *handler;
+	struct bf_reply_book *book;
+
+	atomic_bool quits[BF_THREAD_COUNT];
+	atomic_bool pulse_quits;
+	atomic_llong pulse_at;   /* boot clock of the last turn, microseconds */
+	atomic_llong standstill; /* the longest since the keeper asked */
+	atomic_llong act_until;  /* boot clock: the dispatcher begins no call after it */
+
+	/* Everything below is under `lock`; `changed` tells of idle, ended and answered. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool is_started;
+	bool is_stopped;
+	bool is_dispatcher_idle;
+	bool is_keeper_ended;
+	struct bf_planner_counts planner_counts;
+	struct bf_dispatcher_counts dispatcher_counts;
+	struct bf_keeper_counts keeper_counts;
+	struct bf_boot_time turned_at[BF_THREAD_COUNT]; /* last step that did not fail */
+};
+
+struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime);
+/* Post a copy of the message. Without memory it is lost: every message is repeated or looked for by
+ * its receiver at the next tick. */
+void bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message);
+void bf_message_free(struct bf_message *message);
+/* A store call failed in a thread's loop: said once here, where it is handled. */
+void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,
+		const struct belfry_error *err);
+
+void *bf_runtime_planner_main(void *runtime);
+void *bf_runtime_dispatcher_main(void *runtime);
+void *bf_runtime_keeper_main(void *runtime);
+void *bf_runtime_pulse_main(void *runtime);
+
+/* The longest time that this process stood still since the last question. */
+belfry_duration bf_runtime_standstill(struct bf_runtime *runtime);
+
+#endif
