@@ -1,5 +1,5 @@
 /* The HTTP server: our own thin face of the library behind it, so that the library can be swapped.
- * Nothing but server_mhd.c knows which one it is.
+ * Nothing but server_mhd*.c knows which one it is.
  *
  * Life of a request
  *   1. Its head is read and judged (server_head.h): what is ambiguous gets 400 and the connection is

@@ -1,5 +1,5 @@
-/* The library behind the server, GNU libmicrohttpd: the one file that includes its header. An epoll
- * loop in each of a few threads; everything here runs in them, except starting, stopping and waking.
+/* The library behind the server, GNU libmicrohttpd; this file and server_mhd_send.c alone know it. An
+ * epoll loop in each of a few threads; everything here runs in them, except start, stop and wake.
  *
  * A connection that waits for its answer is suspended. The library's rule: it may be suspended from
  * inside the request callback alone, and the test "is there an answer?" and the suspension must be one
@@ -10,170 +10,20 @@
  *   - it stops at a NUL in a header, and joins folded lines wrongly: bf_http_head_check_raw;
  *   - it accepts several Host or Content-Length, and both lengths at once: bf_http_head_check;
  *   - its timeout is one of inactivity: server_reaper.c;
- *   - it cannot answer in the middle of a body: refuse_midway writes to the socket itself;
+ *   - it cannot answer in the middle of a body: bf_http_mhd_refuse_midway writes past it;
  *   - its strict mode refuses a missing Host and a space in the target, as bf_http_head_check does, but
  *     writes the head of that refusal twice: strict mode is for later versions;
  *   - it aborts the process when it is stopped with a connection suspended, and now and then when it is
  *     told to stop listening, because two threads race for one removal: server.c, the stop. */
-#include "http/server_priv.h"
+#include "http/server_mhd_priv.h"
 
-#include <microhttpd.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
 
 #include "http/problem.h"
-
-/* What every answer carries, unless the response has a field of the same name. */
-static const struct {
-	const char *name;
-	const char *value;
-} standard_fields[] = {
-		{"X-Content-Type-Options", "nosniff"},
-		{"Referrer-Policy", "no-referrer"},
-		{"Cache-Control", "no-store"},
-};
-
-static bool response_has(const struct bf_http_response *response, const char *name)
-{
-	for (size_t i = 0; i < response->header_count; i++) {
-		if (bf_str_equal_nocase(bf_str(response->headers[i].name), bf_str(name))) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool add_fields(struct MHD_Response *out, const struct bf_http_response *response)
-{
-	bool is_whole = true;
-
-	for (size_t i = 0; i < BF_COUNT(standard_fields); i++) {
-		if (!response_has(response, standard_fields[i].name)) {
-			is_whole = MHD_add_response_header(out, standard_fields[i].name,
-						   standard_fields[i].value) == MHD_YES &&
-					is_whole;
-		}
-	}
-	for (size_t i = 0; i < response->header_count; i++) {
-		/* An empty value is not worth a field to the library, which refuses it. */
-		if (response->headers[i].value[0] != '\0') {
-			is_whole = MHD_add_response_header(out, response->headers[i].name,
-						   response->headers[i].value) == MHD_YES &&
-					is_whole;
-		}
-	}
-	if (response->content_type != NULL) {
-		is_whole = MHD_add_response_header(out, "Content-Type", response->content_type) ==
-						MHD_YES &&
-				is_whole;
-	}
-	if (response->is_close) {
-		is_whole = MHD_add_response_header(out, "Connection", "close") == MHD_YES &&
-				is_whole;
-	}
-	return is_whole;
-}
-
-/* The body goes to the library without a copy. */
-static struct MHD_Response *make_body(struct bf_http_response *response)
-{
-	size_t len = response->body.len;
-
-	if (len == 0) {
-		/* The library promises not to write where the memory is persistent. */
-		return MHD_create_response_from_buffer(response->borrowed.len,
-				(void *)(uintptr_t)response->borrowed.ptr, MHD_RESPMEM_PERSISTENT);
-	}
-	char *bytes = bf_buf_take(&response->body);
-	if (bytes == NULL) {
-		return NULL;
-	}
-	struct MHD_Response *out = MHD_create_response_from_buffer_with_free_callback(len, bytes,
-			bf_free);
-	if (out == NULL) {
-		bf_free(bytes);
-	}
-	return out;
-}
-
-/* Sends `response`, taken. MHD_NO closes the connection: there was no memory for an answer. */
-static enum MHD_Result send_response(struct bf_http_request *request, struct MHD_Connection *mhd,
-		struct bf_http_response *response)
-{
-	enum MHD_Result result = MHD_NO;
-
-	if (response->is_failed || response->body.is_failed) {
-		bf_http_response_fini(response);
-		bf_http_problem_status(BELFRY_INTERNAL, bf_str(request->id), response);
-	}
-	unsigned status = (unsigned)response->status;
-	struct MHD_Response *out = make_body(response);
-	if (out != NULL) {
-		if (add_fields(out, response)) {
-			bf_http_reaper_arm(request->connection, request->server->options.send_time);
-			result = MHD_queue_response(mhd, status, out);
-		}
-		MHD_destroy_response(out);
-	}
-	bf_http_response_fini(response);
-	return result;
-}
-
-static void log_refusal(const struct bf_http_request *request, const struct belfry_error *err)
-{
-	bf_log(request->server->options.env, BF_LOG_DEBUG,
-			"event=http_refused request=%s peer=%s status=%d message=\"%s\"",
-			request->id, request->peer, belfry_status_http(err->status), err->message);
-}
-
-/* Answers before anything more is read, and closes. */
-static enum MHD_Result refuse(struct bf_http_request *request, struct MHD_Connection *mhd,
-		const struct belfry_error *err)
-{
-	struct bf_http_response response;
-
-	log_refusal(request, err);
-	bf_http_problem(err, bf_str(request->id), &response);
-	response.is_close = true;
-	return send_response(request, mhd, &response);
-}
-
-/* The same in the middle of a body, where the library takes no answer: nothing else is being written on
- * this connection, so the answer is written past it, and MHD_NO makes it close. */
-static enum MHD_Result refuse_midway(struct bf_http_request *request,
-		const struct belfry_error *err)
-{
-	struct bf_http_response response;
-	BF_CLEANUP(bf_buf_fini) struct bf_buf out = {0};
-
-	log_refusal(request, err);
-	bf_http_problem(err, bf_str(request->id), &response);
-	struct belfry_str body = response.body.len > 0 ? bf_buf_str(&response.body)
-						       : response.borrowed;
-	bf_buf_appendf(&out, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: %s\r\n",
-			response.status, bf_http_status_title(response.status),
-			response.content_type);
-	for (size_t i = 0; i < BF_COUNT(standard_fields); i++) {
-		bf_buf_appendf(&out, "%s: %s\r\n", standard_fields[i].name,
-				standard_fields[i].value);
-	}
-	for (size_t i = 0; i < response.header_count; i++) {
-		bf_buf_appendf(&out, "%s: %s\r\n", response.headers[i].name,
-				response.headers[i].value);
-	}
-	bf_buf_appendf(&out, "Content-Length: %zu\r\n\r\n", body.len);
-	bf_buf_append_str(&out, body);
-	if (bf_buf_status(&out) == BELFRY_OK) {
-		/* The connection ends whether or not the client hears why. */
-		(void)send(request->connection->fd, out.ptr, out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
-	}
-	bf_http_response_fini(&response);
-	return MHD_NO;
-}
 
 /* --- the head --- */
 
@@ -297,7 +147,7 @@ static enum MHD_Result begin(struct bf_http_request *request, struct MHD_Connect
 
 	request->is_head_read = true;
 	if (read_head(request, mhd, method, version, &err) != BELFRY_OK) {
-		return refuse(request, mhd, &err);
+		return bf_http_mhd_refuse(request, mhd, &err);
 	}
 	bf_http_reaper_arm(request->connection, request->server->options.body_time);
 	return MHD_YES;
@@ -322,10 +172,10 @@ static enum MHD_Result take_body(struct bf_http_request *request, const char *by
 	if (*len > server->options.body_bytes - request->body.len) {
 		(void)bf_error_set(&err, BELFRY_TOO_LARGE, "the body is longer than %zu bytes",
 				server->options.body_bytes);
-		return refuse_midway(request, &err);
+		return bf_http_mhd_refuse_midway(request, &err);
 	}
 	if (!reserve_body(server, *len)) {
-		return refuse_midway(request, &err);
+		return bf_http_mhd_refuse_midway(request, &err);
 	}
 	size_t before = request->body.len;
 	bf_buf_append(&request->body, bytes, *len);
@@ -334,7 +184,7 @@ static enum MHD_Result take_body(struct bf_http_request *request, const char *by
 		server->bodies_bytes -= *len;
 		(void)pthread_mutex_unlock(&server->lock);
 		err.status = BELFRY_NOMEM;
-		return refuse_midway(request, &err);
+		return bf_http_mhd_refuse_midway(request, &err);
 	}
 	*len = 0;
 	return MHD_YES;
@@ -367,7 +217,7 @@ static enum MHD_Result finish(struct bf_http_request *request, struct MHD_Connec
 		MHD_suspend_connection(mhd);
 	}
 	(void)pthread_mutex_unlock(&request->lock);
-	return is_answered ? send_response(request, mhd, &answer) : MHD_YES;
+	return is_answered ? bf_http_mhd_send(request, mhd, &answer) : MHD_YES;
 }
 
 void bf_http_library_wake(struct bf_http_request *request)

@@ -99,8 +99,11 @@ struct bf_http_server {
 	unsigned worker_count; /* started */
 	pthread_t reaper;
 	bool has_reaper;
-	struct bf_http_linger lingers[BF_HTTP_LINGER_COUNT]; /* under lock */
+	struct bf_http_linger
+			lingers[BF_HTTP_LINGER_COUNT]; /* under lock: new ones, for the reaper */
 	size_t linger_count;
+	struct bf_http_linger drains[BF_HTTP_LINGER_COUNT]; /* the reaper's alone */
+	size_t drain_count;
 };
 
 /* server_request.c */

@@ -112,15 +112,30 @@ static bool drain(struct bf_http_linger *linger, struct bf_boot_time at)
 	return linger->left_bytes > 0 && linger->until.us > at.us;
 }
 
+/* Under the lock: what the socket threads have left. There is room for as many as come at once; where
+ * too many are open already, the new ones are closed at once. */
+static void take_lingers(struct bf_http_server *server)
+{
+	for (size_t i = 0; i < server->linger_count; i++) {
+		if (server->drain_count < BF_HTTP_LINGER_COUNT) {
+			server->drains[server->drain_count++] = server->lingers[i];
+		} else {
+			(void)close(server->lingers[i].fd); /* nothing was to be kept */
+		}
+	}
+	server->linger_count = 0;
+}
+
+/* Without the lock: reading may take its time. */
 static void drain_all(struct bf_http_server *server, struct bf_boot_time at)
 {
-	for (size_t i = 0; i < server->linger_count;) {
-		if (drain(&server->lingers[i], at)) {
+	for (size_t i = 0; i < server->drain_count;) {
+		if (drain(&server->drains[i], at)) {
 			i++;
 			continue;
 		}
-		(void)close(server->lingers[i].fd); /* nothing was to be kept */
-		server->lingers[i] = server->lingers[--server->linger_count];
+		(void)close(server->drains[i].fd); /* nothing was to be kept */
+		server->drains[i] = server->drains[--server->drain_count];
 	}
 }
 
@@ -131,7 +146,7 @@ static belfry_duration tick_time(const struct bf_http_server *server)
 	belfry_duration shortest = BF_MIN(BF_MIN(o->head_time, o->body_time),
 			BF_MIN(o->idle_time, o->send_time));
 
-	if (server->linger_count > 0) {
+	if (server->drain_count > 0) {
 		return LINGER_TICK;
 	}
 	return BF_MAX(BF_MIN(shortest / 8, BELFRY_SECOND), LINGER_TICK);
@@ -143,15 +158,15 @@ static void *run_reaper(void *data)
 	bool is_end = false;
 
 	while (!is_end) {
-		(void)pthread_mutex_lock(&server->lock);
 		struct bf_boot_time at = now(server);
+		(void)pthread_mutex_lock(&server->lock);
 		reap(server, at);
-		drain_all(server, at);
-		belfry_duration pause = tick_time(server);
+		take_lingers(server);
 		is_end = server->is_reaper_end;
 		(void)pthread_mutex_unlock(&server->lock);
+		drain_all(server, at);
 		if (!is_end) {
-			bf_http_event_wait(server->tick_fd, pause);
+			bf_http_event_wait(server->tick_fd, tick_time(server));
 		}
 	}
 	return NULL;
@@ -180,8 +195,8 @@ void bf_http_reaper_stop(struct bf_http_server *server)
 	(void)pthread_mutex_unlock(&server->lock);
 	(void)pthread_join(server->reaper, NULL); /* ours, joined once */
 	server->has_reaper = false;
-	for (size_t i = 0; i < server->linger_count; i++) {
-		(void)close(server->lingers[i].fd); /* nothing was to be kept */
+	take_lingers(server);
+	while (server->drain_count > 0) {
+		(void)close(server->drains[--server->drain_count].fd); /* nothing was to be kept */
 	}
-	server->linger_count = 0;
 }
