@@ -1,0 +1,34 @@
+/* Where a store's files are, whether they may be there, and the lock that makes one process own them. */
+#ifndef BF_STORE_SQLITE_LOCK_H
+#define BF_STORE_SQLITE_LOCK_H
+
+#include <belfry/store.h>
+
+#include "base/compiler.h"
+
+/* Absolute, free of symbolic links up to the folder; freed by bf_paths_fini. */
+struct bf_paths {
+	char *database;
+	char *lock;
+	char *output;
+};
+
+/* From "sqlite:PATH". BELFRY_CONFIGURATION: another URL, no such folder, a file system on which the
+ * lock and the log cannot be believed; BELFRY_NOMEM. */
+BF_MUST_CHECK enum belfry_status bf_paths_init(struct bf_paths *paths, struct belfry_str url,
+		struct belfry_error *err);
+void bf_paths_fini(struct bf_paths *paths);
+
+/* Take the lock and write `owner` into it. BELFRY_BUSY: held, by whom is in err; with is_standby the
+ * call waits for it instead, and BUSY means that a signal ended the wait. BELFRY_CONFIGURATION: the
+ * folder cannot be written. *ret_lock is given back by bf_lock_release (or by the process's end). */
+BF_MUST_CHECK enum belfry_status bf_lock_take(const char *path, struct belfry_str owner,
+		bool is_standby, int *ret_lock, struct belfry_error *err);
+void bf_lock_release(int lock);
+
+/* Sees to it that there is a file that may be read and written and is empty or a database. To be asked
+ * with the lock held and before any connection is open: closing a descriptor of the file would drop a
+ * connection's own locks. BELFRY_CONFIGURATION with the remedy. */
+BF_MUST_CHECK enum belfry_status bf_file_check(const char *path, struct belfry_error *err);
+
+#endif
