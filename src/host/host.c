@@ -9,6 +9,7 @@
 #include "host/backend.h"
 #include "host/host_priv.h"
 #include "host/reconcile.h"
+#include "store/store.h"
 
 enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_host **ret_host,
 		struct belfry_error *err)
@@ -97,6 +98,11 @@ const struct bf_settings *bf_host_settings(const struct bf_host *host)
 const char *bf_host_version(const struct bf_host *host)
 {
 	return host->version;
+}
+
+const char *bf_host_tz_version(const struct bf_host *host)
+{
+	return belfry_zones_version(host->options.zones);
 }
 
 const struct bf_env *bf_host_env(const struct bf_host *host)

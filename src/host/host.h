@@ -18,9 +18,9 @@
 #include "host/settings.h"
 #include "host/targets/allow.h"
 #include "host/targets/webhook.h"
-#include "store/store.h"
 
 struct bf_host;
+struct bf_store; /* store/store.h */
 
 struct bf_host_options {
 	size_t size;
@@ -54,6 +54,7 @@ enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err);
 
 const struct bf_settings *bf_host_settings(const struct bf_host *host);
 const char *bf_host_version(const struct bf_host *host);
+const char *bf_host_tz_version(const struct bf_host *host); /* of its zones */
 const struct bf_env *bf_host_env(const struct bf_host *host);
 
 #endif

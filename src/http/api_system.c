@@ -1,0 +1,79 @@
+/* Routes about the host itself: settings, health, readiness. */
+#include "base/error.h"
+#include "host/runs.h"
+#include "http/api_priv.h"
+#include "http/problem.h"
+
+static const char *const no_parameters[] = {NULL};
+
+static enum belfry_status check_plain(const struct bf_api_call *call, struct belfry_error *err)
+{
+	enum belfry_status status = bf_api_check_parameters(call, no_parameters, NULL, err);
+
+	return status == BELFRY_OK ? bf_api_refuse_body(call, err) : status;
+}
+
+enum belfry_status bf_api_show_settings(struct bf_api_call *call, struct belfry_error *err)
+{
+	json_t *object = NULL;
+
+	enum belfry_status status = check_plain(call, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (bf_settings_write(bf_host_settings(call->host), &object) != BELFRY_OK) {
+		return bf_api_no_memory(err);
+	}
+	return bf_api_answer(call, 200, &object, err);
+}
+
+static enum belfry_status answer_word(struct bf_api_call *call, const char *word,
+		struct belfry_error *err)
+{
+	struct bf_json_writer writer;
+	json_t *object = NULL;
+
+	bf_json_writer_begin(&writer);
+	bf_json_write_text(&writer, "status", word);
+	if (bf_json_writer_end(&writer, &object) != BELFRY_OK) {
+		return bf_api_no_memory(err);
+	}
+	return bf_api_answer(call, 200, &object, err);
+}
+
+/* The process lives and its workers answer; nothing else is asked. */
+enum belfry_status bf_api_show_health(struct bf_api_call *call, struct belfry_error *err)
+{
+	enum belfry_status status = check_plain(call, err);
+
+	return status == BELFRY_OK ? answer_word(call, "ok", err) : status;
+}
+
+/* The 503 is an answer here, not a failure of the request: the host logs the change itself. */
+static void answer_not_ready(struct bf_api_call *call, const char *const *reasons, size_t count)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf all = {0};
+	struct belfry_error why = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		bf_buf_appendf(&all, "%s%s", i > 0 ? "; " : "", reasons[i]);
+	}
+	(void)bf_error_set(&why, BELFRY_UNAVAILABLE, "%.*s", BF_STR_ARGS(bf_buf_str(&all)));
+	bf_http_problem(&why, bf_http_request_id(call->request), &call->response);
+}
+
+enum belfry_status bf_api_show_readiness(struct bf_api_call *call, struct belfry_error *err)
+{
+	const char *reasons[BF_HOST_FAULTS];
+
+	enum belfry_status status = check_plain(call, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	size_t count = bf_host_list_faults(call->host, reasons);
+	if (count == 0) {
+		return answer_word(call, "ready", err);
+	}
+	answer_not_ready(call, reasons, count);
+	return BELFRY_OK;
+}
