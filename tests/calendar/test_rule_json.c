@@ -53,6 +53,13 @@ static void at_fires_once_each(void **state)
 			"2026-01-31T23:00:00Z,2026-12-24T17:00:00Z,never");
 }
 
+static void t020_one_instant_in_two_offsets_is_one_due_time(void **state)
+{
+	(void)state;
+	check_rule("{\"at\":[\"2026-12-24T18:00:00+01:00\",\"2026-12-24T12:00:00-05:00\"]}", "UTC",
+			"2026-01-01T00:00:00Z", "2026-12-24T17:00:00Z,never");
+}
+
 static void check_at(const char *text, enum belfry_dst_gap gap, enum belfry_dst_fold fold,
 		const char *expected)
 {
@@ -222,6 +229,7 @@ int run_rule_json_tests(void)
 			cmocka_unit_test(every_counts_elapsed_time_from_its_anchor),
 			cmocka_unit_test(every_without_an_anchor_counts_from_the_creation),
 			cmocka_unit_test(at_fires_once_each),
+			cmocka_unit_test(t020_one_instant_in_two_offsets_is_one_due_time),
 			cmocka_unit_test(local_times_of_at_follow_the_policies),
 			cmocka_unit_test(any_is_a_union_with_one_due_time_where_several_agree),
 			cmocka_unit_test(both_ends_of_a_window_count),
