@@ -187,12 +187,14 @@ static enum belfry_status check_count(const struct bf_args *args, struct belfry_
 	const struct bf_command *command = args->command;
 
 	if (args->word_count < command->min_words) {
-		return bf_error_set(err, BELFRY_USAGE, "something is missing: use belfry %s %s",
-				command->path, command->synopsis);
+		return bf_error_set(err, BELFRY_USAGE,
+				"something is missing: `belfry %s --help` shows the form",
+				command->path);
 	}
 	if (args->word_count > command->max_words) {
-		return bf_error_set(err, BELFRY_USAGE, "\"%.60s\" is too much: use belfry %s %s",
-				args->words[command->max_words], command->path, command->synopsis);
+		return bf_error_set(err, BELFRY_USAGE,
+				"\"%.60s\" is too much: `belfry %s --help` shows the form",
+				args->words[command->max_words], command->path);
 	}
 	return BELFRY_OK;
 }

@@ -34,10 +34,8 @@ void bf_client_free(struct bf_client *client)
 	if (client == NULL) {
 		return;
 	}
-	if (client->curl != NULL) {
-		curl_easy_cleanup(client->curl);
-		curl_global_cleanup();
-	}
+	curl_easy_cleanup(client->curl);
+	curl_global_cleanup();
 	bf_buf_fini(&client->base);
 	bf_free(client);
 }
@@ -70,13 +68,44 @@ static bool is_printable(const char *text)
 	return true;
 }
 
+/* The host of an address that is_address has accepted. */
+static struct belfry_str host_of(const char *url)
+{
+	const char *host = strstr(url, "://") + 3;
+	size_t len = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+
+	return (struct belfry_str){host, BF_MIN(len, strlen(host))};
+}
+
+static bool is_address(const char *text)
+{
+	struct belfry_str url = bf_str(text);
+
+	if (!bf_str_starts_with(url, BF_STR("http://")) &&
+			!bf_str_starts_with(url, BF_STR("https://"))) {
+		return false;
+	}
+	return is_printable(text) && strpbrk(text, "?#") == NULL && host_of(text).len > 0;
+}
+
+static bool is_loopback(const char *url)
+{
+	struct belfry_str host = host_of(url);
+
+	if (bf_str_equal(host, BF_STR("localhost")) || bf_str_equal(host, BF_STR("[::1]"))) {
+		return true;
+	}
+	for (size_t i = 0; i < host.len; i++) {
+		if (host.ptr[i] != '.' && (host.ptr[i] < '0' || host.ptr[i] > '9')) {
+			return false;
+		}
+	}
+	return bf_str_starts_with(host, BF_STR("127."));
+}
+
 static enum belfry_status check_address(const struct bf_cli *cli, struct belfry_error *err)
 {
-	struct belfry_str url = bf_str(cli->url);
-	bool is_http = bf_str_starts_with(url, BF_STR("http://")) ||
-			bf_str_starts_with(url, BF_STR("https://"));
-
-	if (!is_http || !is_printable(cli->url) || strpbrk(cli->url, "?#") != NULL) {
+	if (!is_address(cli->url)) {
 		return bf_error_set(err, BELFRY_USAGE,
 				"BELFRY_URL is no address of a server: use %s or https://HOST",
 				BF_CLI_URL);
@@ -92,28 +121,39 @@ static enum belfry_status check_address(const struct bf_cli *cli, struct belfry_
 	return BELFRY_OK;
 }
 
+static void warn_of_plain_token(const struct bf_cli *cli)
+{
+	if (cli->token != NULL && strncmp(cli->url, "https:", 6) != 0 && !is_loopback(cli->url)) {
+		(void)fputs("warning: the token goes unencrypted: use an https:// address\n",
+				cli->err);
+	}
+}
+
 static enum belfry_status open_client(struct bf_cli *cli, struct belfry_error *err)
 {
 	struct bf_client *client;
 	size_t len = strlen(cli->url);
-	enum belfry_status status = check_address(cli, err);
+	enum belfry_status status = cli->client == NULL ? check_address(cli, err) : BELFRY_OK;
 
 	if (status != BELFRY_OK || cli->client != NULL) {
 		return status;
 	}
-	client = cli->client = bf_alloc(sizeof(*client));
+	warn_of_plain_token(cli);
+	client = bf_alloc(sizeof(*client));
 	if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+		bf_free(client);
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
 	client->curl = curl_easy_init();
-	while (len > 0 && cli->url[len - 1] == '/') {
+	while (cli->url[len - 1] == '/') {
 		len--;
 	}
 	bf_buf_append(&client->base, cli->url, len);
-	if (client->curl == NULL) {
-		curl_global_cleanup();
+	if (client->curl == NULL || bf_buf_status(&client->base) != BELFRY_OK) {
+		bf_client_free(client);
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
+	cli->client = client;
 	return BELFRY_OK;
 }
 
@@ -148,19 +188,6 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *data)
 		transfer->answer->date = seconds * BELFRY_SECOND;
 	}
 	return line.len;
-}
-
-static bool is_loopback(const char *url)
-{
-	const char *host = strstr(url, "://") + 3;
-	static const char *const names[] = {"localhost", "127.", "[::1]"};
-
-	for (size_t i = 0; i < BF_COUNT(names); i++) {
-		if (strncmp(host, names[i], strlen(names[i])) == 0) {
-			return true;
-		}
-	}
-	return false;
 }
 
 static void put_header(struct curl_slist **headers, bool *is_failed, const char *name,

@@ -323,7 +323,11 @@ enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *
 	BF_CLEANUP(bf_cleanup_json) json_t *body = json_object();
 	const char *rule = NULL;
 	const char *target = NULL;
-	enum belfry_status status = pick_one(args, rules, BF_COUNT(rules), needs_all, &rule, err);
+	enum belfry_status status = body != NULL ? BELFRY_OK : no_memory(err);
+
+	if (status == BELFRY_OK) {
+		status = pick_one(args, rules, BF_COUNT(rules), needs_all, &rule, err);
+	}
 
 	if (status == BELFRY_OK) {
 		status = pick_one(args, targets, BF_COUNT(targets), needs_all, &target, err);

@@ -120,7 +120,8 @@ static const struct bf_option list_options[] = {
 
 static const struct bf_command command_list = {
 		.path = "deployments list",
-		.synopsis = "[PREFIX] [--enabled | --disabled] [--owner OWNER] [--label KEY=VALUE] [-n N]",
+		.synopsis = "[PREFIX] [--enabled | --disabled] [--owner OWNER]\n"
+			    "         [--label KEY=VALUE] [-n N]",
 		.summary = "List deployments, those alone whose name begins with PREFIX",
 		.example = "belfry deployments list --enabled",
 		.options = list_options,

@@ -61,6 +61,9 @@ static enum belfry_status refuse_command(const struct bf_command *const *command
 	struct bf_nearest nearest;
 
 	bf_buf_appendf(&path, "%s%s%.60s", prefix, blank, name);
+	if (bf_buf_status(&path) != BELFRY_OK) {
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+	}
 	if (bf_help_is_later(bf_buf_str(&path))) {
 		return bf_error_set(err, BELFRY_USAGE, "this version does not offer `%s`",
 				path.ptr);
@@ -76,7 +79,7 @@ static enum belfry_status refuse_command(const struct bf_command *const *command
 	}
 	return bf_error_set(err, BELFRY_USAGE,
 			"there is no command `%s`: `belfry %s%s--help` lists the commands",
-			path.ptr != NULL ? path.ptr : "", prefix, blank);
+			path.ptr, prefix, blank);
 }
 
 /* Follows argv through the groups. *at moves to the first argument that is no command's name. */

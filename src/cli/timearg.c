@@ -30,23 +30,25 @@ static bool parse_distance(struct belfry_str text, belfry_time now, belfry_time 
 	return true;
 }
 
-/* The fields of a local date and time, read as if they were UTC. Hours may be missing, seconds too. */
-static bool parse_local(struct belfry_str text, belfry_time *ret_local)
+/* The fields of a local date and time, read as if they were UTC; hours or seconds may be missing.
+ * BELFRY_INVALID: it is none. */
+static enum belfry_status parse_local(struct belfry_str text, belfry_time *ret_local)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf full = {0};
-	static const char rest[] = "T00:00:00";
 	size_t date = sizeof("2026-12-01") - 1;
 	size_t minute = sizeof("2026-12-01T09:00") - 1;
 
 	bf_buf_append_str(&full, text);
 	if (text.len == date) {
-		bf_buf_append_text(&full, rest);
+		bf_buf_append_text(&full, "T00:00:00");
 	} else if (text.len == minute) {
 		bf_buf_append_text(&full, ":00");
 	}
 	bf_buf_append_byte(&full, 'Z');
-	return bf_buf_status(&full) == BELFRY_OK &&
-			bf_time_parse(bf_buf_str(&full), ret_local) == BELFRY_OK;
+	if (bf_buf_status(&full) != BELFRY_OK) {
+		return BELFRY_NOMEM;
+	}
+	return bf_time_parse(bf_buf_str(&full), ret_local);
 }
 
 static belfry_time shift(const struct belfry_rule *rule, belfry_time local, belfry_time near)
@@ -108,7 +110,11 @@ enum belfry_status bf_timearg_parse(struct bf_cli *cli, const char *what, const 
 			parse_distance(bf_str(text), now, ret_time)) {
 		return BELFRY_OK;
 	}
-	if (!parse_local(bf_str(text), &local)) {
+	enum belfry_status status = parse_local(bf_str(text), &local);
+	if (status == BELFRY_NOMEM) {
+		return bf_error_set(err, status, "out of memory");
+	}
+	if (status != BELFRY_OK) {
 		return refuse(what, text, err);
 	}
 	if (zone == NULL) {

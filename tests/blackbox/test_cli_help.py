@@ -1,0 +1,70 @@
+"""Help, versions, unknown words: what the command says about itself."""
+import re
+
+import pytest
+
+from cli_support import belfry
+
+LATER = ['explain', 'backfill', 'skip', 'undo', 'move', 'apply', 'export', 'import', 'forecast', 'pause',
+         'resume', 'calendars', 'owners', 'token', 'secrets', 'notify', 'settings', 'backup', 'restore',
+         'conformance', 'simulate', 'bench']
+
+
+def listed(*path):
+    """The commands that a help text lists, groups followed."""
+    text = belfry(*path, '--help').stdout
+    commands = text.split('Commands:\n')[1].split('\n\n')[0]
+    for line in commands.splitlines():
+        words = re.split(r'  +', line.strip())[0].split()[1:]
+        if words[0] == 'help':
+            continue
+        yield words
+        if 'COMMAND ...' in belfry(*words, '--help').stdout:
+            yield from listed(*words)
+
+
+def test_every_command_has_help_with_an_example():
+    commands = list(listed())
+    assert len(commands) >= 15
+    for words in commands:
+        for spelling in ([*words, '--help'], [*words, '-h'], ['help', *words]):
+            result = belfry(*spelling)
+            assert (result.returncode, result.stderr) == (0, ''), spelling
+            assert f'Usage:\n  belfry {" ".join(words)} ' in result.stdout
+            assert f'Example:\n  belfry {" ".join(words)}' in result.stdout
+            assert '--json' in result.stdout
+            assert max(map(len, result.stdout.splitlines())) <= 100, words
+
+
+def test_version():
+    result = belfry('--version')
+    assert result.returncode == 0
+    assert re.fullmatch(r'belfry \d+\.\d+\.\d+\n', result.stdout)
+
+
+@pytest.mark.parametrize('name', LATER)
+def test_what_this_version_does_not_offer_is_refused_by_name(name):
+    result = belfry(name)
+    assert result.returncode == 2
+    assert f'this version does not offer `{name}`' in result.stderr
+
+
+def test_runs_cancel_is_refused_by_name():
+    assert 'does not offer `runs cancel`' in belfry('runs', 'cancel', 'x').stderr
+
+
+@pytest.mark.parametrize('arguments,words', [
+    (['deploymnets'], 'did you mean `belfry deployments`?'),
+    (['deployments', 'lst'], 'did you mean `belfry deployments list`?'),
+    (['xyzzy'], '`belfry --help` lists the commands'),
+    (['deployments'], '`belfry deployments --help` lists them'),
+    ([], 'a command is missing'),
+    (['--vresion'], 'options follow the command'),
+    (['help', 'next', 'x'], 'is too much'),
+    (['\x1b[31m'], '\\x1b[31m'),
+])
+def test_wrong_words_are_refused_with_a_remedy(arguments, words):
+    result = belfry(*arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert '\x1b' not in result.stderr
