@@ -180,6 +180,10 @@ enum belfry_status belfry_rule_new(struct belfry_zones *zones, struct belfry_str
 	struct belfry_rule_options defaults = BELFRY_RULE_OPTIONS_INIT;
 
 	options = options != NULL ? options : &defaults;
+	if (zones == NULL || ret_rule == NULL) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"rule: no zones, or no place for the answer");
+	}
 	enum belfry_status status = check_options(options, err);
 	if (status != BELFRY_OK) {
 		return status;

@@ -32,7 +32,8 @@ struct json_parser {
 	struct belfry_rule *rule;
 	const struct belfry_rule_options *options;
 	struct belfry_error *err;
-	struct pending *row; /* RULES_MAX */
+	struct belfry_str text; /* the document, for positions */
+	struct pending *row;    /* RULES_MAX */
 	size_t count;
 };
 
@@ -116,6 +117,24 @@ static void read_window(const struct json_parser *p, struct bf_json_reader *read
 	}
 }
 
+/* Turns a position within an expression into one within the document. Where the expression is written
+ * with escapes there is none, and the pointer has to do. The first place that has the same text has the
+ * same fault. */
+static void move_position(const struct json_parser *p, struct belfry_str cron)
+{
+	if (p->err == NULL || p->err->position == 0) {
+		return;
+	}
+	for (size_t i = 1; i + cron.len < p->text.len; i++) {
+		if (p->text.ptr[i - 1] == '"' && p->text.ptr[i + cron.len] == '"' &&
+				memcmp(p->text.ptr + i, cron.ptr, cron.len) == 0) {
+			p->err->position += (int64_t)i;
+			return;
+		}
+	}
+	p->err->position = 0;
+}
+
 static void read_cron(const struct json_parser *p, struct bf_json_reader *reader,
 		struct bf_part *part)
 {
@@ -128,10 +147,7 @@ static void read_cron(const struct json_parser *p, struct bf_json_reader *reader
 	enum belfry_status status = bf_cron_parse(text, p->options->five_fields, &part->of.cron,
 			p->err);
 	if (status != BELFRY_OK) {
-		/* The position is one within the expression, not within the JSON. */
-		if (p->err != NULL) {
-			p->err->position = 0;
-		}
+		move_position(p, text);
 		bf_json_reader_refuse_from(reader, "cron", status);
 	}
 }
@@ -361,7 +377,11 @@ enum belfry_status bf_rule_parse_json(struct belfry_rule *rule, struct belfry_st
 	if (row == NULL || rule->parts == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
 	}
-	struct json_parser parser = {.rule = rule, .options = options, .err = err, .row = row};
+	struct json_parser parser = {.rule = rule,
+			.options = options,
+			.err = err,
+			.text = text,
+			.row = row};
 	status = read_row(&parser, document);
 	/* A rule lives as long as its schedule, in memory: give back what it does not need. */
 	struct bf_part *parts = bf_realloc_array(rule->parts, BF_MAX(rule->count, (size_t)1),

@@ -171,6 +171,20 @@ static void footers_rule_for_ever(void **state)
 			"2100-03-27T00:00:00Z,2100-04-02T23:30:00Z");
 }
 
+/* Edges that do not lie on a whole minute or hour, and a day that came twice. */
+static void edges_of_history_are_exact_to_the_second(void **state)
+{
+	(void)state;
+	check_rule("30 0 * * *", "Africa/Monrovia", "1972-01-06T12:00:00Z",
+			"1972-01-07T00:44:30Z,1972-01-08T00:30:00Z");
+	check_rule("5 0 * * *", "Europe/Berlin", "1893-03-31T12:00:00Z",
+			"1893-03-31T23:06:32Z,1893-04-01T23:05:00Z");
+	check_rule("0 12 * * *", "America/Juneau", "1867-10-17T12:00:00Z",
+			"1867-10-17T20:57:41Z,1867-10-18T20:57:41Z,1867-10-20T20:57:41Z");
+	check_fold("0 12 * * *", "America/Juneau", BELFRY_DST_FOLD_BOTH, "1867-10-17T12:00:00Z",
+			"1867-10-17T20:57:41Z,1867-10-18T20:57:41Z,1867-10-19T20:57:41Z");
+}
+
 /* Rules are asked backwards and forwards over one edge: always the same due times. */
 static void every_question_within_an_edge_has_one_answer(void **state)
 {
@@ -225,6 +239,7 @@ int run_dst_tests(void)
 			cmocka_unit_test(an_interval_that_only_names_the_gap_never_fires),
 			cmocka_unit_test(negative_daylight_saving_is_only_an_offset),
 			cmocka_unit_test(footers_rule_for_ever),
+			cmocka_unit_test(edges_of_history_are_exact_to_the_second),
 			cmocka_unit_test(every_question_within_an_edge_has_one_answer),
 			cmocka_unit_test(the_offset_is_that_of_the_zone),
 	};

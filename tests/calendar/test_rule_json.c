@@ -193,6 +193,16 @@ static void what_is_wrong_is_named(void **state)
 	}
 }
 
+static void a_fault_in_an_expression_has_its_place_in_the_document(void **state)
+{
+	(void)state;
+	check_refused("{\"cron\": \"0 24 * * *\"}", "UTC", 12, "field 2 (hour): 24 is past 23");
+	check_refused("{\"any\":[{\"cron\":\"@daily\"},{\"cron\":\"x\"}]}", "UTC", 36, "1 field");
+	/* Written with an escape: the pointer has to do. */
+	check_refused("{\"cron\": \"0\\u002024 * * *\"}", "UTC", -1,
+			"field 2 (hour): 24 is past 23");
+}
+
 static void size_and_count_are_bounded(void **state)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
@@ -234,6 +244,7 @@ int run_rule_json_tests(void)
 			cmocka_unit_test(any_is_a_union_with_one_due_time_where_several_agree),
 			cmocka_unit_test(both_ends_of_a_window_count),
 			cmocka_unit_test(what_is_wrong_is_named),
+			cmocka_unit_test(a_fault_in_an_expression_has_its_place_in_the_document),
 			cmocka_unit_test(size_and_count_are_bounded),
 	};
 
