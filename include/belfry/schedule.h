@@ -99,6 +99,7 @@ struct belfry_schedule {
 	struct belfry_str fair_key; /* opaque; Runs with one key share the places (B18) */
 	struct belfry_str payload;  /* opaque; handed back with every invocation */
 	struct belfry_policies policies;
+	belfry_time created_at; /* where {"every": ...} counts from; 0: the time of the apply */
 };
 
 #define BELFRY_SCHEDULE_INIT                                                                       \

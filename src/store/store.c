@@ -12,6 +12,7 @@
 
 struct bf_store {
 	struct belfry_store *inner;
+	bool is_shared; /* somebody else closes inner */
 	struct belfry_store_ops ops; /* a copy; methods that the table is too short for are NULL */
 	struct belfry_document_ops documents;
 	struct bf_fault before;
@@ -139,6 +140,33 @@ enum belfry_status bf_store_wrap(struct belfry_store **inner, struct bf_store **
 	return BELFRY_OK;
 }
 
+enum belfry_status bf_store_share(struct belfry_store *inner, struct bf_store **ret_store,
+		struct belfry_error *err)
+{
+	enum belfry_status status = bf_store_check_ops(inner != NULL ? inner->ops : NULL, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	struct bf_store *store = bf_alloc(sizeof(*store));
+	if (store == NULL) {
+		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
+	}
+	store->inner = inner;
+	store->is_shared = true;
+	copy_ops(&store->ops, inner->ops);
+	if (store->ops.documents != NULL) {
+		store->documents = *store->ops.documents;
+	}
+	*ret_store = store;
+	return BELFRY_OK;
+}
+
+struct belfry_store *bf_store_inner(struct bf_store *store)
+{
+	return store->inner;
+}
+
 /* Adapters may leave err alone: whoever reads it finds the status's own sentence at least. */
 static enum belfry_status explain(enum belfry_status status, struct belfry_error *err)
 {
@@ -183,10 +211,13 @@ enum belfry_status bf_store_migrate(struct bf_store *store, struct belfry_error 
 
 void bf_store_close(struct bf_store *store)
 {
-	if (store != NULL) {
-		store->ops.close(store->inner);
-		bf_free(store);
+	if (store == NULL) {
+		return;
 	}
+	if (!store->is_shared) {
+		store->ops.close(store->inner);
+	}
+	bf_free(store);
 }
 
 const char *bf_store_name(const struct bf_store *store)

@@ -1,0 +1,57 @@
+/* What is built in, by name: the one place of the library that names stores and providers. */
+#include "base/error.h"
+#include "base/str.h"
+#include "provider/provider.h"
+#include "store-sqlite/sqlite.h"
+#include "store/memory/memory.h"
+
+enum belfry_status bf_provider_check_ops(const struct belfry_provider_ops *ops,
+		struct belfry_error *err)
+{
+	if (ops == NULL || ops->seams_abi != BELFRY_SEAMS_ABI || ops->size < sizeof(*ops)) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the provider was built for another version of Belfry: rebuild it");
+	}
+	bool is_whole = ops->create != NULL && ops->free != NULL && ops->properties != NULL &&
+			ops->start != NULL && ops->stop != NULL && ops->reconcile != NULL &&
+			ops->apply != NULL && ops->remove != NULL && ops->enqueue != NULL &&
+			ops->list_runs != NULL && ops->get_run != NULL;
+	if (!is_whole) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the provider %s lacks a required method", ops->name);
+	}
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_provider_find(struct belfry_str name,
+		const struct belfry_provider_ops **ret_ops, struct belfry_error *err)
+{
+	const struct belfry_provider_ops *all[] = {&bf_embedded_provider_ops,
+			&bf_none_provider_ops};
+
+	for (size_t i = 0; i < BF_COUNT(all); i++) {
+		if (bf_str_equal(name, bf_str(all[i]->name))) {
+			*ret_ops = all[i];
+			return bf_provider_check_ops(*ret_ops, err);
+		}
+	}
+	return bf_error_set(err, BELFRY_CONFIGURATION,
+			"there is no scheduler provider \"%.*s\": choose \"embedded\", or \"none\" to run "
+			"without scheduled deployments",
+			BF_STR_ARGS(bf_str_slice(name, 0, 40)));
+}
+
+enum belfry_status bf_store_ops_find(struct belfry_str url, const struct belfry_store_ops **ret_ops,
+		struct belfry_error *err)
+{
+	if (bf_str_starts_with(url, BF_STR("sqlite:"))) {
+		*ret_ops = &bf_sqlite_store_ops;
+		return BELFRY_OK;
+	}
+	if (bf_str_starts_with(url, BF_STR("memory:"))) {
+		*ret_ops = &bf_memory_store_ops;
+		return BELFRY_OK;
+	}
+	return bf_error_set(err, BELFRY_CONFIGURATION,
+			"this version knows no such store: use sqlite:PATH (or --data FOLDER)");
+}

@@ -1,0 +1,218 @@
+/* Why a due time has its Run, or none: the Run by its computed id, else the ledger's row that covers the
+ * time, else what the present revision says (architecture.md, decision 3). Nothing is recomputed that
+ * was written. */
+#include "base/error.h"
+#include "calendar/advance.h"
+#include "model/run.h"
+#include "provider/embedded_priv.h"
+
+/* How far back the nearest earlier due time is looked for. */
+#define BACK (400 * BELFRY_DAY)
+
+struct question {
+	struct bf_embedded *embedded;
+	struct belfry_why *why;
+	struct belfry_arena *arena;
+	struct belfry_schedule_row row;
+	struct bf_definition definition;
+	struct belfry_rule *rule; /* NULL: cannot be read here */
+	belfry_time now;
+	belfry_time history_from;
+};
+
+static enum belfry_status find_run(struct question *q, struct belfry_error *err)
+{
+	struct belfry_id id;
+	struct belfry_list list = {.size = sizeof(list), .kind = BELFRY_LIST_RUN_IDS, .limit = 1};
+
+	if (belfry_run_id(q->why->schedule, q->why->at, &id) != BELFRY_OK) {
+		return BELFRY_NOT_FOUND;
+	}
+	list.run_ids = &id;
+	list.run_id_count = 1;
+	enum belfry_status status = bf_store_list(q->embedded->store, &list, q->arena, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (list.count == 0) {
+		return BELFRY_NOT_FOUND;
+	}
+	q->why->kind = BELFRY_WHY_RUN;
+	q->why->run = list.runs;
+	return BELFRY_OK;
+}
+
+static bool is_due(const struct question *q, belfry_time at)
+{
+	return q->rule != NULL && bf_advance_is_due(q->rule, at);
+}
+
+static enum belfry_status find_gap(struct question *q, struct belfry_error *err)
+{
+	struct belfry_list list = {
+			.size = sizeof(list),
+			.kind = BELFRY_LIST_GAPS,
+			.schedule = q->why->schedule,
+			.from = q->why->at,
+			.to = q->why->at,
+			.limit = 1,
+	};
+	enum belfry_status status = bf_store_list(q->embedded->store, &list, q->arena, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	q->history_from = list.history_from;
+	/* A gap is a stretch: a time inside it that its revision does not name is no due time. */
+	bool is_same_revision = list.count > 0 && list.gaps[0].revision == q->row.revision;
+	if (list.count == 0 || (is_same_revision && q->rule != NULL && !is_due(q, q->why->at))) {
+		return BELFRY_NOT_FOUND;
+	}
+	q->why->kind = BELFRY_WHY_GAP;
+	q->why->gap = list.gaps;
+	return BELFRY_OK;
+}
+
+static void put_nearest(struct question *q)
+{
+	size_t count = 0;
+
+	q->why->nearest_after = BELFRY_TIME_NEVER;
+	if (q->rule == NULL) {
+		return;
+	}
+	bf_advance_latest(q->rule, q->why->at - BACK, q->why->at - 1, 1, &q->why->nearest_before,
+			&count);
+	if (count == 0) {
+		q->why->nearest_before = 0;
+	}
+	if (belfry_rule_next(q->rule, q->why->at, &q->why->nearest_after) != BELFRY_OK) {
+		q->why->nearest_after = BELFRY_TIME_NEVER;
+	}
+}
+
+static void answer_from(struct question *q, enum belfry_why_kind kind, belfry_time from)
+{
+	q->why->kind = kind;
+	q->why->from = from;
+}
+
+/* No Run, no ledger row: what the row itself says. */
+static void answer_by_row(struct question *q)
+{
+	belfry_time at = q->why->at;
+
+	put_nearest(q);
+	if (at < q->definition.anchor && q->definition.anchor != 0) {
+		answer_from(q, BELFRY_WHY_BEFORE, q->definition.anchor);
+	} else if (q->history_from != 0 && at < q->history_from) {
+		answer_from(q, BELFRY_WHY_OLDER, q->history_from);
+	} else if (q->row.is_removed) {
+		answer_from(q, BELFRY_WHY_REMOVED, q->row.idle_since);
+	} else if (!is_due(q, at)) {
+		answer_from(q, BELFRY_WHY_NOT_DUE, 0);
+	} else if (q->row.idle_since != 0 && at > q->row.idle_since) {
+		answer_from(q, BELFRY_WHY_DISABLED, q->row.idle_since);
+	} else if (at > q->now) {
+		answer_from(q, BELFRY_WHY_COMING, 0);
+	} else if (q->row.cursor <= at) {
+		answer_from(q, BELFRY_WHY_PENDING, 0);
+	} else {
+		/* The present revision names it, but was not the one in force then. */
+		answer_from(q, BELFRY_WHY_NOT_DUE, 0);
+	}
+}
+
+static enum belfry_status answer(struct question *q, struct belfry_error *err)
+{
+	enum belfry_status status = find_run(q, err);
+
+	if (status == BELFRY_NOT_FOUND) {
+		status = find_gap(q, err);
+	}
+	if (status == BELFRY_NOT_FOUND) {
+		answer_by_row(q);
+		status = BELFRY_OK;
+	}
+	q->why->due = q->why->at;
+	q->why->revision = q->why->run != NULL ? q->why->run->revision
+			: q->why->gap != NULL  ? q->why->gap->revision
+					       : q->row.revision;
+	return status;
+}
+
+/* The latest due time that was decided: of the newest scheduled Run, or in the newest ledger row. */
+static enum belfry_status find_latest(struct question *q, struct belfry_error *err)
+{
+	struct belfry_list runs = {
+			.size = sizeof(runs),
+			.kind = BELFRY_LIST_RUNS,
+			.schedule = q->why->schedule,
+			.triggers = 1u << BELFRY_TRIGGER_SCHEDULE,
+			.limit = 1,
+	};
+	enum belfry_status status = bf_store_list(q->embedded->store, &runs, q->arena, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	struct belfry_list gaps = {
+			.size = sizeof(gaps),
+			.kind = BELFRY_LIST_GAPS,
+			.schedule = q->why->schedule,
+			.from = runs.count > 0 ? runs.runs[0].due_at : 0,
+			.limit = 10000,
+	};
+	status = bf_store_list(q->embedded->store, &gaps, q->arena, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	q->why->at = runs.count > 0 ? runs.runs[0].due_at : 0;
+	if (gaps.count > 0 && gaps.gaps[gaps.count - 1].to > q->why->at) {
+		q->why->at = gaps.gaps[gaps.count - 1].to;
+		q->why->kind = BELFRY_WHY_GAP;
+		q->why->gap = &gaps.gaps[gaps.count - 1];
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status ask(struct question *q, struct belfry_error *err)
+{
+	if (q->why->at == 0) {
+		enum belfry_status status = find_latest(q, err);
+		if (status != BELFRY_OK) {
+			return status;
+		}
+		if (q->why->gap != NULL) {
+			q->why->due = q->why->at;
+			q->why->revision = q->why->gap->revision;
+			return BELFRY_OK;
+		}
+		if (q->why->at == 0) {
+			/* Nothing has been decided yet: what comes first. */
+			q->why->at = q->row.cursor != BELFRY_TIME_NEVER ? q->row.cursor : q->now;
+		}
+	}
+	return answer(q, err);
+}
+
+enum belfry_status bf_embedded_why(struct belfry_provider *provider, struct belfry_why *why,
+		struct belfry_arena *arena, struct belfry_error *err)
+{
+	struct question q = {.embedded = (struct bf_embedded *)provider,
+			.why = why,
+			.arena = arena};
+	enum belfry_status status = bf_embedded_row(q.embedded, why->schedule, arena, &q.row,
+			&q.now, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	why->run = NULL;
+	why->gap = NULL;
+	why->nearest_after = BELFRY_TIME_NEVER;
+	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
+	if (bf_embedded_rule(q.embedded, &q.row, &q.definition, &rule, NULL) == BELFRY_OK) {
+		q.rule = rule;
+	}
+	return ask(&q, err);
+}
