@@ -21,6 +21,7 @@ int run_golden_tests(void);
 int run_memory_tests(void);
 int run_rule_json_tests(void);
 int run_tzif_tests(void);
+int run_walk_tests(void);
 int run_zones_tests(void);
 
 /* The system's database, opened once by main. */

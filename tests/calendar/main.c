@@ -106,6 +106,7 @@ int main(void)
 			run_memory_tests,
 			run_rule_json_tests,
 			run_tzif_tests,
+			run_walk_tests,
 			run_zones_tests,
 	};
 	struct belfry_error err;

@@ -22,6 +22,7 @@
 #include "calendar/civil.h"
 #include "calendar/zones.h"
 #include "libc_time.h"
+#include "walk.h"
 
 #define YEAR_S  INT64_C(31556952)
 #define FIRST_S (-INT64_C(2208988800)) /* 1900 */
@@ -194,253 +195,30 @@ static void fat_and_slim_files_are_read_alike(void **state)
 
 /* --- the walk over minutes --- */
 
-#define WALK_DAYS    5
-#define WALK_MINUTES (WALK_DAYS * 1440)
-#define DUES_MAX     (2 * WALK_MINUTES)
-
-/* Local minute of every minute around an edge, by the C library. */
-struct walk {
-	int64_t start; /* seconds UTC, on a minute */
-	int64_t local[WALK_MINUTES];
-};
-
-/* An expression in sets of its own, and as text. */
-struct naive {
-	uint64_t minutes;
-	uint32_t hours;
-	uint32_t weekdays;
-	bool is_fixed;
-	char text[128];
-};
-
-static bool is_named(const struct naive *n, int64_t local_minute)
-{
-	int64_t day = bf_floor_div(local_minute, 1440);
-	int64_t of_day = local_minute - day * 1440;
-	int64_t weekday = ((day + 4) % 7 + 7) % 7;
-
-	return n->minutes >> of_day % 60 & 1 && n->hours >> of_day / 60 & 1 &&
-			n->weekdays >> weekday & 1;
-}
-
-struct dues {
-	int64_t at[DUES_MAX];
-	size_t count;
-};
-
-static void put_due(struct dues *dues, int64_t at)
-{
-	size_t i = dues->count;
-
-	while (i > 0 && dues->at[i - 1] > at) {
-		i--;
-	}
-	if (i > 0 && dues->at[i - 1] == at) {
-		return;
-	}
-	memmove(dues->at + i + 1, dues->at + i, (dues->count - i) * sizeof(dues->at[0]));
-	dues->at[i] = at;
-	dues->count++;
-}
-
-static bool occurs(const struct walk *w, int64_t local, int from, int to)
-{
-	for (int i = from < 0 ? 0 : from; i < to && i < WALK_MINUTES; i++) {
-		if (w->local[i] == local) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static void walk_gap(const struct walk *w, const struct naive *n, int index,
-		enum belfry_dst_gap gap, struct dues *dues)
-{
-	for (int64_t local = w->local[index - 1] + 1; local < w->local[index]; local++) {
-		if (!is_named(n, local) || occurs(w, local, 0, WALK_MINUTES)) {
-			continue;
-		}
-		if (gap == BELFRY_DST_GAP_AT_END) {
-			put_due(dues, w->start + index * INT64_C(60));
-		} else if (gap == BELFRY_DST_GAP_SHIFT) {
-			put_due(dues, w->start + (index - 1 + local - w->local[index - 1]) * 60);
-		}
-	}
-}
-
-/* Everything that is due in the walk. Folds are looked for within 26 hours on both sides. */
-static void walk_dues(const struct walk *w, const struct naive *n, enum belfry_dst_gap gap,
-		enum belfry_dst_fold fold, struct dues *dues)
-{
-	static bool has_edge[WALK_MINUTES];
-	int reach = 26 * 60;
-
-	memset(has_edge, 0, sizeof(has_edge));
-	for (int i = 1; i < WALK_MINUTES; i++) {
-		if (w->local[i] < w->local[i - 1] + 1) {
-			for (int j = BF_MAX(0, i - reach); j < BF_MIN(WALK_MINUTES, i + reach);
-					j++) {
-				has_edge[j] = true;
-			}
-		}
-	}
-	dues->count = 0;
-	for (int i = 1; i < WALK_MINUTES; i++) {
-		int64_t at = w->start + i * INT64_C(60);
-		if (n->is_fixed && w->local[i] > w->local[i - 1] + 1) {
-			walk_gap(w, n, i, gap, dues);
-		}
-		if (!is_named(n, w->local[i])) {
-			continue;
-		}
-		bool is_taken = n->is_fixed && has_edge[i] &&
-				((fold == BELFRY_DST_FOLD_FIRST &&
-						 occurs(w, w->local[i], i - reach, i)) ||
-						(fold == BELFRY_DST_FOLD_LAST &&
-								occurs(w, w->local[i], i + 1,
-										i + reach)));
-		if (!is_taken) {
-			put_due(dues, at);
-		}
-	}
-}
-
-static void compare(const struct walk *w, const struct naive *n, const char *zone,
-		enum belfry_dst_gap gap, enum belfry_dst_fold fold)
-{
-	static struct dues dues;
-	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
-	struct belfry_rule *rule;
-	int64_t first = w->start + 28 * 3600;
-	int64_t last = w->start + (WALK_DAYS * 24 - 28) * INT64_C(3600);
-	belfry_time due = first * BELFRY_SECOND;
-
-	options.gap = gap;
-	options.fold = fold;
-	walk_dues(w, n, gap, fold, &dues);
-	assert_int_equal(belfry_rule_new(zones, bf_str(n->text), bf_str(zone), &options, &rule,
-					 NULL),
-			BELFRY_OK);
-	for (size_t i = 0; i < dues.count; i++) {
-		if (dues.at[i] <= first || dues.at[i] > last) {
-			continue;
-		}
-		int64_t before = due;
-		assert_int_equal(belfry_rule_next(rule, due, &due), BELFRY_OK);
-		if (due != dues.at[i] * BELFRY_SECOND) {
-			char found[BF_TIME_TEXT_BYTES];
-			char expected[BF_TIME_TEXT_BYTES];
-			char from[BF_TIME_TEXT_BYTES];
-			bf_time_format(before, 0, from);
-			bf_time_format(due, 0, found);
-			bf_time_format(dues.at[i] * BELFRY_SECOND, 0, expected);
-			fail_msg("\"%s\" in %s, gap %d, fold %d, from %s: %s is not %s", n->text,
-					zone, (int)gap, (int)fold, from, found, expected);
-		}
-	}
-	assert_true(belfry_rule_next(rule, due, &due) != BELFRY_OK || due > last * BELFRY_SECOND);
-	belfry_rule_free(rule);
-}
-
-static uint64_t seed = 7;
-
-static uint64_t random_below(uint64_t limit)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (seed >> 33) % limit;
-}
-
-/* A field as text and as a set; weekdays never begin with a star, so that days stay simple. */
-static uint64_t random_field(struct bf_buf *text, uint64_t size, bool *ret_star)
-{
-	uint64_t set = 0;
-	uint64_t kind = random_below(4);
-
-	*ret_star = kind == 0;
-	if (kind == 0) {
-		uint64_t step = 1 + random_below(size / 2);
-		for (uint64_t i = 0; i < size; i += step) {
-			set |= UINT64_C(1) << i;
-		}
-		bf_buf_appendf(text, "*/%d ", (int)step);
-	} else if (kind == 1) {
-		uint64_t from = random_below(size);
-		uint64_t to = from + random_below(size - from);
-		for (uint64_t i = from; i <= to; i++) {
-			set |= UINT64_C(1) << i;
-		}
-		bf_buf_appendf(text, "%d-%d ", (int)from, (int)to);
-	} else {
-		uint64_t count = 1 + random_below(3);
-		for (uint64_t i = 0; i < count; i++) {
-			uint64_t value = random_below(size == 24 && kind == 2 ? 4 : size);
-			set |= UINT64_C(1) << value;
-			bf_buf_appendf(text, "%s%d", i > 0 ? "," : "", (int)value);
-		}
-		bf_buf_append_byte(text, ' ');
-	}
-	return set;
-}
-
-static struct naive random_expression(void)
-{
-	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
-	struct naive n = {.weekdays = 0x7f};
-	bool has_star[2];
-
-	n.minutes = random_field(&text, 60, &has_star[0]);
-	n.hours = (uint32_t)random_field(&text, 24, &has_star[1]);
-	n.is_fixed = !has_star[0] && !has_star[1];
-	bf_buf_append_text(&text, "* * ");
-	if (random_below(3) == 0) {
-		n.weekdays = 1u << random_below(7) | 1u << random_below(7) | 1;
-		for (int day = 0; day < 7; day++) {
-			bf_buf_appendf(&text, n.weekdays >> day & 1 ? "%d," : "", day);
-		}
-		text.ptr[text.len - 1] = '\0';
-	} else {
-		bf_buf_append_byte(&text, '*');
-	}
-	(void)snprintf(n.text, sizeof(n.text), "%s", text.ptr);
-	return n;
-}
-
-static const struct naive chosen[] = {
-		{1u << 30, 1u << 2, 0x7f, true, "30 2 * * *"},
-		{1u, 1u, 0x7f, true, "0 0 * * *"},
-		{1u << 30, 3u, 0x7f, true, "30 0,1 * * *"},
-		{1u | 1u << 15 | 1u << 30 | UINT64_C(1) << 45, 0xffffff, 0x7f, true,
-				"0,15,30,45 0-23 * * *"},
-		{1u | 1u << 20 | UINT64_C(1) << 40, 1u << 2 | 1u << 3, 0x7f, true,
-				"0/20 2,3 * * *"},
-		{1u | 1u << 10 | 1u << 20 | 1u << 30 | UINT64_C(1) << 40 | UINT64_C(1) << 50,
-				0xffffff, 0x7f, false, "*/10 * * * *"},
-		{1u, 0xffffff, 0x7f, false, "0 * * * *"},
-		{1u | 1u << 20 | UINT64_C(1) << 40, 1u << 2, 0x7f, false, "*/20 2 * * *"},
-};
-
-static void check_edge(const char *zone, int64_t edge)
+static void check_edge(const char *name, int64_t edge, uint64_t *seed)
 {
 	static struct walk w;
+	struct bf_zone *zone;
 
+	assert_int_equal(bf_zones_find(zones, bf_str(name), &zone, NULL), BELFRY_OK);
 	w.start = (edge / 60 - WALK_MINUTES / 2) * 60;
 	for (int i = 0; i < WALK_MINUTES; i++) {
 		int64_t at = w.start + i * INT64_C(60);
 		w.local[i] = bf_floor_div(at + libc_offset(at), 60);
 	}
-	for (size_t i = 0; i < BF_COUNT(chosen) + 6; i++) {
-		struct naive n = i < BF_COUNT(chosen) ? chosen[i] : random_expression();
-		for (int policy = 0; policy < 9; policy += 1) {
-			compare(&w, &n, zone, (enum belfry_dst_gap)(policy / 3),
-					(enum belfry_dst_fold)(policy % 3));
-		}
+	for (size_t i = 0; i < walk_chosen_count + 6; i++) {
+		struct naive n = i < walk_chosen_count ? walk_chosen[i]
+						       : walk_random_expression(seed);
+		walk_compare(&w, &n, zone);
 	}
+	bf_zone_free(zone);
 }
 
 /* Changes are found with the C library, an hour at a time. */
 static void due_times_agree_with_a_walk_over_every_minute(void **state)
 {
 	int edges = 0;
+	uint64_t seed = 7;
 
 	(void)state;
 	for (size_t z = 0; z < BF_COUNT(odd_zones); z++) {
@@ -448,10 +226,10 @@ static void due_times_agree_with_a_walk_over_every_minute(void **state)
 		int32_t offset = libc_offset(2 * YEAR_S);
 		for (int64_t at = 2 * YEAR_S; at < 75 * YEAR_S; at += 3600) {
 			int32_t next = libc_offset(at);
-			bool is_sampled = at > 30 * YEAR_S || random_below(4) == 0;
+			bool is_sampled = at > 30 * YEAR_S || walk_random(&seed, 4) == 0;
 			/* Whole minutes alone: the walk knows no seconds. */
 			if (next != offset && is_sampled && next % 60 == 0 && offset % 60 == 0) {
-				check_edge(odd_zones[z], at);
+				check_edge(odd_zones[z], at, &seed);
 				edges++;
 			}
 			offset = next;
