@@ -1,0 +1,272 @@
+/* Putting a host together, and taking it apart in the order that is safe: first nobody asks any more,
+ * then nothing is called any more, then nothing is stored any more. */
+#include "belfry/service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "http/api.h"
+#include "provider/provider.h"
+#include "store/store.h"
+
+struct bf_service {
+	struct bf_service_options options;
+	struct bf_store *store;
+	struct belfry_zones *zones;
+	const struct belfry_provider_ops *provider_ops;
+	struct belfry_provider *provider;
+	struct bf_secrets *secrets;
+	struct bf_webhook *webhook;
+	struct bf_host *host;
+	struct bf_api api;
+	struct bf_http_server *server;
+	char url[96];
+};
+
+/* ---- the data folder and its store ------------------------------------------------------------- */
+
+static enum belfry_status make_folder(const char *path, struct belfry_error *err)
+{
+	struct stat info;
+
+	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the folder %s cannot be made (%s): name another one with --data",
+				path, strerror(errno));
+	}
+	if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"%s is no folder: name another one with --data", path);
+	}
+	return BELFRY_OK;
+}
+
+/* Every folder on the way, as `mkdir -p` does. */
+static enum belfry_status make_folders(const char *path, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_free_pointer) char *part = bf_strndup(path, strlen(path));
+	enum belfry_status status = BELFRY_OK;
+
+	if (part == NULL) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "data folder");
+	}
+	for (char *at = part + 1; status == BELFRY_OK && *at != '\0'; at++) {
+		struct stat info;
+		if (*at != '/') {
+			continue;
+		}
+		*at = '\0';
+		if (stat(part, &info) != 0) {
+			status = make_folder(part, err);
+		}
+		*at = '/';
+	}
+	return status == BELFRY_OK ? make_folder(path, err) : status;
+}
+
+static enum belfry_status open_store(struct bf_service *service, struct belfry_error *err)
+{
+	const struct bf_service_options *o = &service->options;
+	const struct belfry_store_ops *ops;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf url = {0};
+	char owner[96];
+	enum belfry_status status = make_folders(o->data_folder, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (o->store_url != NULL) {
+		bf_buf_append_text(&url, o->store_url);
+	} else {
+		bf_buf_appendf(&url, "sqlite:%s/belfry.db", o->data_folder);
+	}
+	(void)snprintf(owner, sizeof(owner), "belfry %s", o->version);
+	struct belfry_store_options options = {
+			.size = sizeof(options),
+			.url = bf_buf_str(&url),
+			.is_standby = o->is_standby,
+			.owner = bf_str(owner),
+	};
+	status = bf_buf_status(&url);
+	if (status == BELFRY_OK) {
+		status = bf_store_ops_find(options.url, &ops, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_store_open(ops, &options, &service->store, err);
+	}
+	return status == BELFRY_OK ? bf_store_migrate(service->store, err) : status;
+}
+
+/* ---- the parts --------------------------------------------------------------------------------- */
+
+static void forward_log(void *data, int level, const char *line)
+{
+	const struct bf_env *env = data;
+
+	env->log(env->data, (enum bf_log_level)level, line);
+}
+
+/* Said once at every start (contract.md, T086). */
+static void log_properties(struct bf_service *service)
+{
+	struct belfry_properties p;
+
+	service->provider_ops->properties(service->provider, &p);
+	bf_log(service->options.env, BF_LOG_INFO,
+			"what=provider name=%s recovery_scope=%s max_active_schedules=%lld "
+			"pause_visibility_seconds=%lld",
+			p.name,
+			p.recovery_scope == BELFRY_RECOVERY_CLUSTER ? "cluster" : "executor",
+			(long long)p.max_active_schedules,
+			(long long)(p.pause_visibility / BELFRY_SECOND));
+}
+
+static enum belfry_status make_provider(struct bf_service *service, struct belfry_error *err)
+{
+	const struct bf_service_options *o = &service->options;
+	struct belfry_provider_options options = {
+			.size = sizeof(options),
+			.store = bf_store_inner(service->store),
+			.tz_directory = o->tz_directory,
+			.identity = bf_str(o->identity),
+			.version = bf_str(o->version),
+			.log_data = (void *)(uintptr_t)o->env,
+			.log = o->env->log != NULL ? forward_log : NULL,
+	};
+	enum belfry_status status = bf_provider_find(bf_str(o->provider), &service->provider_ops,
+			err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	bf_settings_fill_provider(o->settings, &options);
+	status = service->provider_ops->create(&options, &service->provider, err);
+	if (status == BELFRY_OK) {
+		log_properties(service);
+	}
+	return status;
+}
+
+static enum belfry_status make_targets(struct bf_service *service, struct belfry_error *err)
+{
+	const struct bf_service_options *o = &service->options;
+	struct bf_webhook_options options = BF_WEBHOOK_OPTIONS_INIT;
+	enum belfry_status status = bf_secrets_new(o->data_folder, o->credentials_folder,
+			&service->secrets);
+
+	if (status != BELFRY_OK) {
+		return bf_error_system(err, status, 0, "secrets");
+	}
+	options.env = o->env;
+	options.allow = o->allow;
+	options.secrets = service->secrets;
+	options.per_host = (unsigned)o->settings->per_host;
+	options.answer_limit = (size_t)o->settings->answer_limit;
+	return bf_webhook_new(&options, &service->webhook, err);
+}
+
+static enum belfry_status make_host(struct bf_service *service, struct belfry_error *err)
+{
+	const struct bf_service_options *o = &service->options;
+	struct bf_host_options options = {
+			.size = sizeof(options),
+			.env = o->env,
+			.provider = service->provider,
+			.store = service->store,
+			.zones = service->zones,
+			.webhook = service->webhook,
+			.allow = o->allow,
+			.settings = o->settings,
+			.version = o->version,
+	};
+	enum belfry_status status = bf_host_new(&options, &service->host, err);
+
+	return status == BELFRY_OK ? bf_host_start(service->host, err) : status;
+}
+
+static enum belfry_status start_server(struct bf_service *service, struct belfry_error *err)
+{
+	struct bf_http_server_options options = BF_HTTP_SERVER_OPTIONS_INIT;
+
+	options.env = service->options.env;
+	options.address = service->options.address;
+	options.port = service->options.port;
+	options.body_bytes = BF_API_BODY_BYTES;
+	service->api.host = service->host;
+	enum belfry_status status = bf_http_server_start(&options, bf_api_handle, &service->api,
+			&service->server, err);
+	if (status == BELFRY_OK) {
+		bool is_v6 = strchr(service->options.address, ':') != NULL;
+		(void)snprintf(service->url, sizeof(service->url), "http://%s%s%s:%u",
+				is_v6 ? "[" : "", service->options.address, is_v6 ? "]" : "",
+				bf_http_server_port(service->server));
+	}
+	return status;
+}
+
+enum belfry_status bf_service_open(const struct bf_service_options *options,
+		struct bf_service **ret_service, struct belfry_error *err)
+{
+	struct bf_service *service = bf_alloc(sizeof(*service));
+
+	if (service == NULL) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "service");
+	}
+	service->options = *options;
+	enum belfry_status (*const parts[])(struct bf_service *,
+			struct belfry_error *) = {open_store, make_provider, make_targets};
+	enum belfry_status status = belfry_zones_new(options->tz_directory, &service->zones, err);
+	for (size_t i = 0; status == BELFRY_OK && i < BF_COUNT(parts); i++) {
+		status = parts[i](service, err);
+	}
+	if (status == BELFRY_OK) {
+		status = make_host(service, err);
+	}
+	if (status == BELFRY_OK) {
+		status = start_server(service, err);
+	}
+	if (status != BELFRY_OK) {
+		bf_service_close(service);
+		return status;
+	}
+	*ret_service = service;
+	return BELFRY_OK;
+}
+
+void bf_service_close(struct bf_service *service)
+{
+	struct belfry_error err;
+
+	if (service == NULL) {
+		return;
+	}
+	bf_http_server_stop(service->server);
+	if (service->host != NULL && bf_host_stop(service->host, &err) != BELFRY_OK) {
+		bf_log(service->options.env, BF_LOG_WARNING, "what=stop detail=\"%s\"",
+				err.message);
+	}
+	bf_webhook_free(service->webhook);
+	bf_host_free(service->host);
+	if (service->provider != NULL) {
+		service->provider_ops->free(service->provider);
+	}
+	bf_secrets_free(service->secrets);
+	belfry_zones_free(service->zones);
+	bf_store_close(service->store);
+	bf_free(service);
+}
+
+const char *bf_service_url(const struct bf_service *service)
+{
+	return service->url;
+}
+
+struct bf_host *bf_service_host(struct bf_service *service)
+{
+	return service->host;
+}
