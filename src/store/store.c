@@ -12,7 +12,7 @@
 
 struct bf_store {
 	struct belfry_store *inner;
-	bool is_shared; /* somebody else closes inner */
+	bool is_shared;              /* somebody else closes inner */
 	struct belfry_store_ops ops; /* a copy; methods that the table is too short for are NULL */
 	struct belfry_document_ops documents;
 	struct bf_fault before;
@@ -331,7 +331,8 @@ enum belfry_status bf_store_time(struct bf_store *store, belfry_time *ret_now,
 	enum belfry_status status = begin(&call, BELFRY_OK);
 
 	if (status == BELFRY_OK) {
-		status = end(&call, store->ops.time(store->inner, &now, err), now > 0);
+		status = store->ops.time(store->inner, &now, err);
+		status = end(&call, status, now > 0);
 	}
 	if (status == BELFRY_OK) {
 		*ret_now = now;
@@ -541,7 +542,8 @@ enum belfry_status bf_store_turn_switch(struct bf_store *store, bool is_on,
 		status = bf_error_set(err, BELFRY_CANNOT, "this store cannot pause everything");
 	}
 	if (status == BELFRY_OK) {
-		status = end(&call, store->ops.turn_switch(store->inner, is_on, err), true);
+		status = store->ops.turn_switch(store->inner, is_on, err);
+		status = end(&call, status, true);
 	}
 	return finish(&call, status);
 }

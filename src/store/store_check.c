@@ -72,7 +72,7 @@ static enum belfry_status check_new_run(const struct belfry_advance *advance,
 		REFUSE(err, "advance: a new Run's id does not belong to its due time");
 	}
 	if (run->ready_at < 0 || run->stands_for == 0) {
-		REFUSE(err, "advance: a new Run needs a ready time and stands for at least one time");
+		REFUSE(err, "advance: a new Run is ready at a time and stands for one or more");
 	}
 	if (is_born_claimed && bf_id_is_zero(advance->holder)) {
 		REFUSE(err, "advance: a Run born claimed needs a holder");

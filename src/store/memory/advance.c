@@ -4,8 +4,8 @@
  * and carried out one after another, which cannot fail. An item is carried out in two parts: the
  * schedule's own document moves its cursor and takes the new Runs and gaps as owed (apply_change:
  * this is their birth), then what is owed is carried out (owed.c). In the atomic mode both parts
- * are one; in the single-document mode a crash between them leaves the push for whoever comes next.
- * */
+ * are one; in the single-document mode a crash between them leaves the push for whoever comes
+ * next. */
 #include "store/memory/memory_priv.h"
 
 /* What one item may need; whatever the item did not use is freed at the end. */

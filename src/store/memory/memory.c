@@ -2,8 +2,8 @@
  *
  * Both tables share one implementation. A method enters by mem_enter, which holds the one lock
  * until the method leaves; in the single-document mode mem_step lets it go between two document
- * writes, so that other callers see every state that a real database of that kind would show them.
- * */
+ * writes, so that other callers see every state that a real database of that kind would show
+ * them. */
 #include "store/memory/memory_priv.h"
 
 struct mem_db *mem_enter(struct belfry_store *store)

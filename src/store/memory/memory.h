@@ -20,8 +20,8 @@ extern const struct belfry_store_ops bf_memory_document_store_ops;
 BF_MUST_CHECK enum belfry_status bf_memory_store_new(const struct bf_env *env, bool single_document,
 		struct belfry_store **ret_store);
 
-/* Another handle on the database of `store` (which must be a memory store), for one more replica.
- * */
+/* Another handle on the database of `store` (which must be a memory store), for one more
+ * replica. */
 BF_MUST_CHECK enum belfry_status bf_memory_store_share(struct belfry_store *store,
 		struct belfry_store **ret_store);
 
@@ -31,8 +31,8 @@ BF_MUST_CHECK enum belfry_status bf_memory_store_share(struct belfry_store *stor
  * written. */
 typedef bool (*bf_memory_step_fn)(void *data, const char *step);
 
-/* For every handle of the database. NULL: no hook. Not while a call is under way in another thread.
- * */
+/* For every handle of the database. NULL: no hook. Not while a call is under way in another
+ * thread. */
 void bf_memory_store_set_step(struct belfry_store *store, bf_memory_step_fn step, void *data);
 
 #endif

@@ -238,8 +238,8 @@ enum belfry_status mem_prune(struct belfry_store *store, struct belfry_prune *pr
 		struct belfry_error *err);
 enum belfry_status mem_list(struct belfry_store *store, struct belfry_list *list,
 		struct belfry_arena *arena, struct belfry_error *err);
-/* Incarnations that live, or (unless only_living) cover anything after `from`, in the order of ids.
- * */
+/* Incarnations that live, or (unless only_living) cover anything after `from`, in the order of
+ * ids. */
 BF_MUST_CHECK enum belfry_status mem_incarnations_copy(const struct mem_db *db, bool only_living,
 		belfry_time from, struct belfry_arena *arena, struct belfry_incarnation **ret_rows,
 		size_t *ret_count);
