@@ -84,11 +84,8 @@ static int64_t next_missing(const struct bf_zone *zone, const struct bf_cron *cr
 		if (until == local) {
 			until = later_until(zone, *span, span->start, local);
 		}
-		if (until == local && !holds_local(span, local)) {
-			return local;
-		}
 		if (until == local) {
-			until = span->end + span->offset;
+			return local;
 		}
 		local = bf_cron_next(cron, until);
 	}

@@ -48,6 +48,7 @@ static void offsets_and_changes_are_read(void **state)
 			"2026-10-25T01:00:00Z");
 	check_changes("AAA3BBB,J60/0,J365/25", 2028, "2028-03-01T03:00:00Z",
 			"2029-01-01T03:00:00Z");
+	check_changes("AAA3BBB,J59/0,J60/0", 2028, "2028-02-28T03:00:00Z", "2028-03-01T02:00:00Z");
 	check_changes("AAA3BBB,59/0,365/0:30:15", 2028, "2028-02-29T03:00:00Z",
 			"2028-12-31T02:30:15Z");
 	check_changes("AAA0BBB,M2.5.2/0,M1.1.4/-167", 2028, "2028-02-29T00:00:00Z",
