@@ -404,7 +404,10 @@ static void look_answered(struct bf_keeper *keeper, struct bf_keeper_orders *ord
 		return;
 	}
 	keeper->has_looked_ahead = true;
-	orders->is_clock_back = keeper->list.count > 0;
+	for (size_t i = 0; i < keeper->list.count; i++) {
+		bool is_ahead = keeper->list.incarnations[i].covered_until >= keeper->list.from;
+		orders->is_clock_back = orders->is_clock_back || is_ahead;
+	}
 }
 
 static void prune_answered(struct bf_keeper *keeper, const struct bf_keeper_event *event)

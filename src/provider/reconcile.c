@@ -4,6 +4,7 @@
  * A page of the store is read BEFORE the part of the list that it is compared with. What was in the page
  * had been applied by then, and its record was written before that: so if the list, read later, does not
  * have it, it was deleted; and what is created meanwhile is not in the page, and survives. */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/grow.h"
 #include "provider/embedded_priv.h"

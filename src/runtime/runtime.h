@@ -42,7 +42,7 @@ BF_MUST_CHECK enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
 		const struct belfry_handler *handler, struct belfry_error *err);
 /* Drains for `drain`, hands back what is open, ends the incarnation. BELFRY_BUSY: the handler still
  * holds reply handles (they are over). A stopped runtime cannot be started again. */
-BF_MUST_CHECK enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration drain,
+enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration drain,
 		struct belfry_error *err);
 
 /* Put and remove; blocks until each request carries its answer. */

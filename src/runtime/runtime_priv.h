@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/alloc.h"
 #include "base/crash.h"
 #include "runtime/inbox.h"
 #include "runtime/message.h"
