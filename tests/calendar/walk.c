@@ -153,7 +153,9 @@ struct naive walk_random_expression(uint64_t *seed)
 	if (walk_random(seed, 3) == 0) {
 		n.weekdays = 1u << walk_random(seed, 7) | 1u << walk_random(seed, 7) | 1;
 		for (int day = 0; day < 7; day++) {
-			bf_buf_appendf(&text, n.weekdays >> day & 1 ? "%d," : "", day);
+			if (n.weekdays >> day & 1) {
+				bf_buf_appendf(&text, "%d,", day);
+			}
 		}
 		text.ptr[text.len - 1] = '\0';
 	} else {
