@@ -2,9 +2,11 @@
  * live here. The order is that of the help text. */
 #include "belfry/commands.h"
 
+#include "belfry/demo.h"
 #include "belfry/serve.h"
 
 const struct bf_command *const bf_commands[] = {
+		&bf_command_demo,
 		&bf_command_serve,
 		&bf_command_next,
 		&bf_command_deployments,

@@ -25,7 +25,7 @@ struct parser {
 
 static const struct bf_option *find_in(const struct bf_option *options, struct belfry_str name)
 {
-	for (; options != NULL && options->name != NULL; options++) {
+	for (; bf_option_exists(options); options++) {
 		if (bf_str_equal(bf_str(options->name), name) ||
 				(name.len == 1 && options->letter == name.ptr[0])) {
 			return options;
@@ -65,10 +65,10 @@ static enum belfry_status refuse_unknown(const struct parser *parser, const char
 	name.len = equals != NULL ? (size_t)(equals - word) : name.len;
 	bf_nearest_begin(&nearest,
 			bf_str_slice(name, name.len > 1 && word[1] == '-' ? 2 : 1, name.len));
-	for (const struct bf_option *o = command->options; o != NULL && o->name != NULL; o++) {
+	for (const struct bf_option *o = command->options; bf_option_exists(o); o++) {
 		bf_nearest_offer(&nearest, o->name);
 	}
-	for (const struct bf_option *o = bf_options_common; o->name != NULL; o++) {
+	for (const struct bf_option *o = bf_options_common; bf_option_exists(o); o++) {
 		bf_nearest_offer(&nearest, o->name);
 	}
 	if (nearest.best != NULL) {

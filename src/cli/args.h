@@ -17,6 +17,12 @@ struct bf_option {
 	bool is_repeatable;
 };
 
+/* Does a table go on here? NULL, and an element without a name (NULL or ""), end it. */
+static inline bool bf_option_exists(const struct bf_option *option)
+{
+	return option != NULL && option->name != NULL && option->name[0] != '\0';
+}
+
 struct bf_args_given {
 	const struct bf_option *option;
 	const char *value; /* "" for a flag */

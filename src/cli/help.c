@@ -5,6 +5,8 @@
 #include "base/str.h"
 
 #define NAME_BYTES 32 /* of what can be suggested */
+#define LINE_BYTES 92
+#define COLUMN_MAX 28 /* an option wider than this has its help on the next line */
 
 static int option_width(const struct bf_option *option)
 {
@@ -16,25 +18,37 @@ static int option_width(const struct bf_option *option)
 
 static int widest_option(const struct bf_option *options, int width)
 {
-	for (; options != NULL && options->name != NULL; options++) {
-		width = BF_MAX(width, option_width(options));
+	for (; bf_option_exists(options); options++) {
+		int own = option_width(options);
+
+		width = own <= COLUMN_MAX ? BF_MAX(width, own) : width;
 	}
 	return width;
 }
 
+static void print_option(FILE *file, const struct bf_option *option, int width)
+{
+	int own = option_width(option);
+	char letter[5] = "    ";
+
+	if (option->letter != 0) {
+		(void)snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+	}
+	(void)fprintf(file, "  %s--%s%s%s", letter, option->name,
+			option->argument != NULL ? " " : "",
+			option->argument != NULL ? option->argument : "");
+	if (own > width) {
+		(void)fprintf(file, "\n%*s", width + 8, "");
+	} else {
+		(void)fprintf(file, "%*s", width - own, "");
+	}
+	(void)fprintf(file, "  %s%s\n", option->help, option->is_repeatable ? " (repeatable)" : "");
+}
+
 static void print_options(FILE *file, const struct bf_option *options, int width)
 {
-	for (; options != NULL && options->name != NULL; options++) {
-		char letter[5] = "    ";
-
-		if (options->letter != 0) {
-			(void)snprintf(letter, sizeof(letter), "-%c, ", options->letter);
-		}
-		(void)fprintf(file, "  %s--%s%s%s%*s  %s%s\n", letter, options->name,
-				options->argument != NULL ? " " : "",
-				options->argument != NULL ? options->argument : "",
-				width - option_width(options), "", options->help,
-				options->is_repeatable ? " (repeatable)" : "");
+	for (; bf_option_exists(options); options++) {
+		print_option(file, options, width);
 	}
 }
 
@@ -61,6 +75,22 @@ static void print_lines(FILE *file, const char *text)
 	}
 }
 
+/* A paragraph, broken at blanks where a line would be too long. */
+static void print_wrapped(FILE *file, const char *text)
+{
+	for (size_t left; (left = strcspn(text, "\n")) > 0 || *text != '\0';) {
+		size_t len = left;
+
+		if (left > LINE_BYTES) {
+			for (len = LINE_BYTES; len > 0 && text[len] != ' '; len--) {
+			}
+			len = len > 0 ? len : left;
+		}
+		(void)fprintf(file, "%.*s\n", (int)len, text);
+		text += len + (text[len] == ' ' || text[len] == '\n' ? 1 : 0);
+	}
+}
+
 void bf_help_print_command(FILE *file, const struct bf_command *command)
 {
 	int width = widest_option(bf_options_common, widest_option(command->options, 0));
@@ -68,7 +98,8 @@ void bf_help_print_command(FILE *file, const struct bf_command *command)
 	(void)fprintf(file, "%s.\n\nUsage:\n  belfry %s %s\n", command->summary, command->path,
 			command->children != NULL ? "COMMAND ..." : command->synopsis);
 	if (command->details != NULL) {
-		(void)fprintf(file, "\n%s\n", command->details);
+		(void)fputc('\n', file);
+		print_wrapped(file, command->details);
 	}
 	if (command->children != NULL) {
 		(void)fputs("\nCommands:\n", file);

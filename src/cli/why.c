@@ -35,6 +35,28 @@ static enum belfry_status ask(struct bf_cli *cli, const json_t *deployment, cons
 	return bf_client_json(cli, &(struct bf_request){.path = path.ptr}, ret_answer, err);
 }
 
+/* "2026-12-01T08:00:00Z: missed: no process covered it, ..." and the Run below where there is one. An
+ * answer without a reason is shown as it is. */
+static enum belfry_status show(struct bf_cli *cli, const json_t *answer, struct belfry_error *err)
+{
+	const json_t *run = json_object_get(answer, "run");
+	struct belfry_str reason = bf_member(answer, "reason");
+	struct belfry_str due = bf_member(answer, "due_at");
+
+	if (reason.len == 0) {
+		return bf_show_object(cli, answer, err);
+	}
+	bf_text_print(cli->out, cli->is_out_coloured, BF_COLOUR_BOLD, due);
+	(void)fputs(due.len > 0 ? ": " : "", cli->out);
+	bf_text_print(cli->out, false, BF_COLOUR_NONE, reason);
+	(void)fputc('\n', cli->out);
+	if (!json_is_object(run)) {
+		return BELFRY_OK;
+	}
+	(void)fputc('\n', cli->out);
+	return bf_show_run(cli, run, err);
+}
+
 static enum belfry_status run_why(struct bf_cli *cli, const struct bf_args *args,
 		struct belfry_error *err)
 {
@@ -49,7 +71,7 @@ static enum belfry_status run_why(struct bf_cli *cli, const struct bf_args *args
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	return cli->is_json ? bf_cli_put_json(cli, answer, err) : bf_show_object(cli, answer, err);
+	return cli->is_json ? bf_cli_put_json(cli, answer, err) : show(cli, answer, err);
 }
 
 const struct bf_command bf_command_why = {

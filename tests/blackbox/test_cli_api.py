@@ -407,14 +407,16 @@ def test_logs_of_a_deployment_follow_from_run_to_run(server):
 
 def test_why(server):
     server.fake.answers[('GET', f'/v1/deployments/{D1}/why')] = 200, {
-        'outcome': 'missed', 'reason': 'no process covered it', 'run': None}
+        'due_at': '2026-12-01T08:00:00Z', 'outcome': 'missed', 'reason': 'no process covered it', 'run': None}
     result = belfry('why', 'morning', '2026-12-01 09:00', url=server.url)
-    assert result.returncode == 0
-    assert 'no process covered it' in result.stdout
+    assert (result.returncode, result.stdout) == (0, '2026-12-01T08:00:00Z: no process covered it\n')
     asked = server.fake.asked('GET', f'/v1/deployments/{D1}/why')
     assert asked[0].query == {'at': '2026-12-01T08:00:00Z'}
     assert json.loads(belfry('why', 'morning', '--json', url=server.url).stdout)['outcome'] == 'missed'
     assert asked[0].query != server.fake.asked('GET', f'/v1/deployments/{D1}/why')[1].query == {}
+    server.fake.answers[('GET', f'/v1/deployments/{D1}/why')] = 200, {
+        'due_at': '2026-12-01T08:00:00Z', 'outcome': 'run', 'reason': 'there is a Run', 'run': run(R1)}
+    assert R1 in belfry('why', 'morning', url=server.url).stdout
     assert belfry('why', 'morning', 'sometime', url=server.url).returncode == 2
     assert belfry('why', 'evening', url=server.url).returncode == 3
 

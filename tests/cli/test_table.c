@@ -28,7 +28,7 @@ static void expect_sentence(const struct bf_command *command)
 	assert_true(command->summary[0] >= 'A' && command->summary[0] <= 'Z');
 	assert_true(command->summary[strlen(command->summary) - 1] != '.');
 	assert_true((command->run != NULL) != (command->children != NULL));
-	for (const struct bf_option *o = command->options; o != NULL && o->name != NULL; o++) {
+	for (const struct bf_option *o = command->options; bf_option_exists(o); o++) {
 		assert_non_null(o->help);
 		assert_true(strlen(o->name) > 1);
 	}
@@ -128,7 +128,7 @@ static void expect_help(const struct bf_command *command)
 	assert_non_null(strstr(fixture.out, "Usage:\n  belfry "));
 	assert_non_null(strstr(fixture.out, "Example:\n  belfry "));
 	assert_non_null(strstr(fixture.out, "--json"));
-	for (const struct bf_option *o = command->options; o != NULL && o->name != NULL; o++) {
+	for (const struct bf_option *o = command->options; bf_option_exists(o); o++) {
 		assert_non_null(strstr(fixture.out, o->name));
 	}
 	assert_int_equal(fixture.err_len, 0);
