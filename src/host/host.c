@@ -2,6 +2,8 @@
  * before anything is dispatched; a start that cannot do so is refused. */
 #include "host/host.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -57,6 +59,20 @@ void bf_host_free(struct bf_host *host)
 	bf_free(host);
 }
 
+/* Whoever starts a host reads its log too, so the operator's detail is said along. */
+static void explain_refusal(struct belfry_error *err, const char *what)
+{
+	if (err == NULL) {
+		return;
+	}
+	bf_error_prefix(err, "%s", what);
+	size_t used = strlen(err->message);
+	if (err->detail[0] != '\0') {
+		(void)snprintf(err->message + used, sizeof(err->message) - used, " (%s)",
+				err->detail);
+	}
+}
+
 enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err)
 {
 	if (atomic_load(&host->is_started)) {
@@ -64,13 +80,13 @@ enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err)
 	}
 	enum belfry_status status = bf_reconcile(host, err);
 	if (status != BELFRY_OK) {
-		bf_error_prefix(err,
+		explain_refusal(err,
 				"the stored deployments could not be handed to the scheduler: ");
 		return status;
 	}
 	status = bf_backend_start(host->options.provider, &host->handler, err);
 	if (status != BELFRY_OK) {
-		bf_error_prefix(err, "the scheduler did not start: ");
+		explain_refusal(err, "the scheduler did not start: ");
 		return status;
 	}
 	atomic_store(&host->is_started, true);
@@ -117,4 +133,19 @@ pthread_mutex_t *bf_host_lock_of(struct bf_host *host, struct belfry_str id)
 
 	(void)pthread_mutex_lock(lock); /* default kind, not held by this thread: cannot fail */
 	return lock;
+}
+
+/* A change holds one lock at a time, so taking all of them in order cannot end in a circle. */
+void bf_host_lock_all(struct bf_host *host)
+{
+	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
+		(void)pthread_mutex_lock(&host->locks[i]);
+	}
+}
+
+void bf_host_unlock_all(struct bf_host *host)
+{
+	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
+		(void)pthread_mutex_unlock(&host->locks[i]);
+	}
 }

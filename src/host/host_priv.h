@@ -34,6 +34,10 @@ static inline void bf_host_unlock(pthread_mutex_t **lock)
 	}
 }
 
+/* Holds every change back: for the reconciliation, whose list must not grow old while it is read. */
+void bf_host_lock_all(struct bf_host *host);
+void bf_host_unlock_all(struct bf_host *host);
+
 /* --- records (record.c) --- */
 
 /* The one refusal of an id that names nothing. */

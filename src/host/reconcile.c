@@ -1,6 +1,9 @@
 /* The reconciliation's stream. Documents are listed by name and the provider wants ids in order, so the ids
- * are gathered first (16 bytes each) and sorted, and each record is read when its turn comes. A record
- * that goes meanwhile is passed over; one that comes meanwhile was applied by whoever made it. */
+ * are gathered first (16 bytes each) and sorted, and each record is read when its turn comes.
+ *
+ * Changes wait meanwhile: a deployment that was made after its id could have been gathered would be in the
+ * provider and not in the list, and be taken for one that is to go. A record that another process takes
+ * away meanwhile is passed over. */
 #include "host/reconcile.h"
 
 #include <stdlib.h>
@@ -121,7 +124,7 @@ static enum belfry_status next_schedule(void *data, struct belfry_schedule *ret_
 	return BELFRY_NEVER;
 }
 
-enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
+static enum belfry_status hand_over(struct bf_host *host, struct belfry_error *err)
 {
 	BF_CLEANUP(walk_fini) struct walk walk = {.host = host};
 	struct belfry_schedule_iterator iterator = {.data = &walk, .next = next_schedule};
@@ -134,4 +137,12 @@ enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 		qsort(walk.ids, walk.count, sizeof(walk.ids[0]), compare_ids);
 	}
 	return bf_backend_reconcile(host->options.provider, &iterator, err);
+}
+
+enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
+{
+	bf_host_lock_all(host);
+	enum belfry_status status = hand_over(host, err);
+	bf_host_unlock_all(host);
+	return status;
 }

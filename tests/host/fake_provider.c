@@ -283,7 +283,9 @@ static enum belfry_status fake_list_runs(struct belfry_provider *provider,
 		return status;
 	}
 	query->runs = belfry_arena_alloc(arena, (FAKE_RUNS + 1) * sizeof(*query->runs));
-	assert_non_null(query->runs);
+	if (query->runs == NULL) {
+		return leave(fake, BELFRY_NOMEM);
+	}
 	query->count = 0;
 	query->has_more = false;
 	for (size_t i = fake->run_count; i > 0; i--) {
@@ -332,7 +334,9 @@ static enum belfry_status fake_state(struct belfry_provider *provider, const str
 	}
 	struct belfry_schedule_state *states = belfry_arena_alloc(arena,
 			(count + 1) * sizeof(*states));
-	assert_non_null(states);
+	if (states == NULL) {
+		return leave(fake, BELFRY_NOMEM);
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct fake_schedule *schedule = find(fake, ids[i]);
 		states[i] = (struct belfry_schedule_state){

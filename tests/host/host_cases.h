@@ -1,0 +1,11 @@
+/* The test groups of the host: each runs its cases and returns how many failed. */
+#ifndef HOST_CASES_H
+#define HOST_CASES_H
+
+#include "host_fixture.h"
+
+int run_deployment_tests(void);
+int run_dispatch_tests(void);
+int run_settings_tests(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* Runs every group of the host; the exit status is the number of failed cases. */
+#include "host_cases.h"
+
+int main(void)
+{
+	int (*const groups[])(void) = {
+			run_deployment_tests,
+			run_dispatch_tests,
+			run_settings_tests,
+	};
+	int failed = 0;
+
+	for (size_t i = 0; i < BF_COUNT(groups); i++) {
+		failed += groups[i]();
+	}
+	return failed;
+}
