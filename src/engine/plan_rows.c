@@ -109,6 +109,19 @@ static enum belfry_status quarantine(struct bf_planner *planner,
 	return BELFRY_OK;
 }
 
+/* Was it this row that the store could not write? Asked once: then it is forgotten. */
+static bool take_bad(struct bf_planner *planner, struct belfry_str id)
+{
+	for (size_t i = 0; i < planner->bad_count; i++) {
+		struct bf_plan_bad *bad = &planner->bad[i];
+		if (bf_str_equal(id, (struct belfry_str){bad->id, bad->len})) {
+			*bad = planner->bad[--planner->bad_count];
+			return true;
+		}
+	}
+	return false;
+}
+
 static enum belfry_status plan_due_row(struct bf_planner *planner,
 		const struct belfry_schedule_row *row)
 {
@@ -117,7 +130,7 @@ static enum belfry_status plan_due_row(struct bf_planner *planner,
 	struct bf_plan_note *note;
 	enum belfry_status status = bf_plan_rule(planner, row, &definition, &rule, NULL);
 
-	if (status == BELFRY_CORRUPT) {
+	if (status == BELFRY_CORRUPT || take_bad(planner, row->id)) {
 		return quarantine(planner, row);
 	}
 	if (status != BELFRY_OK) {

@@ -510,6 +510,16 @@ static void collect_born(struct bf_planner *planner, struct bf_planner_orders *o
 	orders->born = born;
 }
 
+/* The store could not write this row; every other one went on. */
+static void remember_bad(struct bf_planner *planner, struct belfry_str id)
+{
+	if (planner->bad_count < BF_PLAN_BAD_MAX && id.len <= BELFRY_SCHEDULE_ID_BYTES) {
+		struct bf_plan_bad *bad = &planner->bad[planner->bad_count++];
+		bad->len = id.len;
+		memcpy(bad->id, id.ptr, id.len);
+	}
+}
+
 static void answer_request(struct bf_planner *planner, struct bf_planner_orders *orders,
 		const struct belfry_advance_item *item, struct bf_plan_request *request)
 {
@@ -536,6 +546,9 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 			count_item(planner, item, &planner->notes[i]);
 		} else {
 			conflicts++;
+		}
+		if (item->result == BELFRY_CORRUPT && planner->purpose == BF_PLAN_DUE) {
+			remember_bad(planner, item->schedule);
 		}
 		if (planner->notes[i].request != NULL) {
 			answer_request(planner, orders, item, planner->notes[i].request);

@@ -20,6 +20,14 @@ enum bf_plan_purpose { BF_PLAN_DUE, BF_PLAN_ROWS, BF_PLAN_PAGE };
 #define BF_PLAN_REQUESTS_MAX ((size_t)256)  /* puts of one commit */
 #define BF_PLAN_TRIES_MAX    100u           /* conflicts that one request lives through */
 
+/* Rows that the store could not write: their next pass puts them into quarantine instead. */
+#define BF_PLAN_BAD_MAX ((size_t)16)
+
+struct bf_plan_bad {
+	size_t len;
+	char id[BELFRY_SCHEDULE_ID_BYTES];
+};
+
 /* Beside each item of the commit: what its answer will be counted as. */
 struct bf_plan_note {
 	struct bf_settlement settlement;
@@ -57,8 +65,10 @@ struct bf_planner {
 	struct bf_boot_time not_before; /* after a failure or a conflict */
 	unsigned failures;
 	uint32_t unreadable; /* due rows that we leave to others: read past them */
-	bool is_cut;         /* this pass had to leave due rows for the next one */
-	bool is_undecided;   /* this pass met an instant whose coverage is open */
+	struct bf_plan_bad bad[BF_PLAN_BAD_MAX];
+	size_t bad_count;
+	bool is_cut;       /* this pass had to leave due rows for the next one */
+	bool is_undecided; /* this pass met an instant whose coverage is open */
 
 	struct belfry_arena arena;
 	struct belfry_list rows; /* the rows of this pass, and the store's time */
