@@ -109,6 +109,36 @@ enum belfry_status bf_store_check_ops(const struct belfry_store_ops *ops, struct
 
 /* --- life --- */
 
+/* Puts a checked store into a new wrapper. */
+static enum belfry_status wrapper_new(struct belfry_store *inner, bool is_shared,
+		struct bf_store **ret_store, struct belfry_error *err)
+{
+	struct bf_store *store = bf_alloc(sizeof(*store));
+
+	if (store == NULL) {
+		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
+	}
+	store->inner = inner;
+	store->is_shared = is_shared;
+	copy_ops(&store->ops, inner->ops);
+	if (store->ops.documents != NULL) {
+		store->documents = *store->ops.documents;
+	}
+	*ret_store = store;
+	return BELFRY_OK;
+}
+
+/* Closes what was taken and could not be wrapped, if its table can be believed that far. */
+static void close_taken(struct belfry_store *taken)
+{
+	const struct belfry_store_ops *ops = taken->ops;
+
+	if (ops != NULL && ops->seams_abi == BELFRY_SEAMS_ABI && ops->size >= REQUIRED_SIZE &&
+			ops->close != NULL) {
+		ops->close(taken);
+	}
+}
+
 enum belfry_status bf_store_wrap(struct belfry_store **inner, struct bf_store **ret_store,
 		struct belfry_error *err)
 {
@@ -118,26 +148,13 @@ enum belfry_status bf_store_wrap(struct belfry_store **inner, struct bf_store **
 		return bf_error_set(err, BELFRY_INVALID, "store: there is none to wrap");
 	}
 	enum belfry_status status = bf_store_check_ops(taken->ops, err);
+	if (status == BELFRY_OK) {
+		status = wrapper_new(taken, false, ret_store, err);
+	}
 	if (status != BELFRY_OK) {
-		/* Its table cannot be believed: close it only if that much is there. */
-		if (taken->ops != NULL && taken->ops->seams_abi == BELFRY_SEAMS_ABI &&
-				taken->ops->size >= REQUIRED_SIZE && taken->ops->close != NULL) {
-			taken->ops->close(taken);
-		}
-		return status;
+		close_taken(taken);
 	}
-	struct bf_store *store = bf_alloc(sizeof(*store));
-	if (store == NULL) {
-		taken->ops->close(taken);
-		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
-	}
-	store->inner = taken;
-	copy_ops(&store->ops, taken->ops);
-	if (store->ops.documents != NULL) {
-		store->documents = *store->ops.documents;
-	}
-	*ret_store = store;
-	return BELFRY_OK;
+	return status;
 }
 
 enum belfry_status bf_store_share(struct belfry_store *inner, struct bf_store **ret_store,
@@ -145,21 +162,7 @@ enum belfry_status bf_store_share(struct belfry_store *inner, struct bf_store **
 {
 	enum belfry_status status = bf_store_check_ops(inner != NULL ? inner->ops : NULL, err);
 
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	struct bf_store *store = bf_alloc(sizeof(*store));
-	if (store == NULL) {
-		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
-	}
-	store->inner = inner;
-	store->is_shared = true;
-	copy_ops(&store->ops, inner->ops);
-	if (store->ops.documents != NULL) {
-		store->documents = *store->ops.documents;
-	}
-	*ret_store = store;
-	return BELFRY_OK;
+	return status == BELFRY_OK ? wrapper_new(inner, true, ret_store, err) : status;
 }
 
 struct belfry_store *bf_store_inner(struct bf_store *store)

@@ -1,8 +1,8 @@
-/* Binds the conformance suite to the memory store. Usage: test-store-memory MODE [PREFIX], where MODE is
- * "memory" or "memory-document". Prints TAP.
+/* Binds the conformance suite to the memory store. Usage: test-store-memory MODE [PREFIX], where
+ * MODE is "memory" or "memory-document". Prints TAP.
  *
- * The suite speaks to the wrapper's rules too: each call of the table below goes through src/store, so
- * that a case fails where the wrapper refuses what store.h allows. */
+ * The suite speaks to the wrapper's rules too: each call of the table below goes through src/store,
+ * so that a case fails where the wrapper refuses what store.h allows. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
