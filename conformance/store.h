@@ -21,8 +21,8 @@ struct belfry_store_fixture {
 	/* Required. Open an empty store, migrated; nothing of an earlier one is in it. */
 	enum belfry_status (*open)(void *data, struct belfry_store **ret_store);
 
-	/* Required. Close *store (without a clean stop of anything in it) and open the same data.
-	 * */
+	/* Required. Close *store (without a clean stop of anything in it) and open the same
+	 * data. */
 	enum belfry_status (*reopen)(void *data, struct belfry_store **store);
 
 	/* Optional. A second handle on the data of `store`, as another replica has it; the suite

@@ -1,5 +1,5 @@
-/* Claiming: what is handed out, in which order, with which fence; taking over; finding one's own.
- * */
+/* Claiming: what is handed out, in which order, with which fence; taking over; finding one's
+ * own. */
 #include "conformance/store_priv.h"
 
 static const struct belfry_id nobody = {{0}};

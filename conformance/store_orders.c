@@ -2,8 +2,8 @@
  * can be merged. Each order runs on a store of its own; what must hold is checked after every step
  * and at the end. Here the actors never overlap inside a call: store_races.c lets them.
  *
- * Actors do what the engine does: they act on what they read last, and go on when they are refused.
- * */
+ * Actors do what the engine does: they act on what they read last, and go on when they are
+ * refused. */
 #include <stdio.h>
 
 #include "conformance/store_priv.h"
@@ -275,8 +275,8 @@ static size_t count_steps(const struct step *steps)
 	return count;
 }
 
-/* Runs one order: bit i of `order` says whose turn is turn i. On a failure the order is reported.
- * */
+/* Runs one order: bit i of `order` says whose turn is turn i. On a failure the order is
+ * reported. */
 static void run_order(struct belfry_store_trial *trial, const struct step *const *scripts,
 		size_t turns, unsigned order)
 {

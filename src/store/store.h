@@ -55,8 +55,8 @@ BF_MUST_CHECK enum belfry_status bf_store_open(const struct belfry_store_ops *op
 /* Wrap one that is open. *inner is taken, also on failure. */
 BF_MUST_CHECK enum belfry_status bf_store_wrap(struct belfry_store **inner,
 		struct bf_store **ret_store, struct belfry_error *err);
-/* Wrap one that somebody else opened and closes: `inner` is borrowed until the wrapper is closed.
- * */
+/* Wrap one that somebody else opened and closes: `inner` is borrowed until the wrapper is
+ * closed. */
 BF_MUST_CHECK enum belfry_status bf_store_share(struct belfry_store *inner,
 		struct bf_store **ret_store, struct belfry_error *err);
 /* What is inside, borrowed: to hand it through a seam. */

@@ -1,5 +1,5 @@
-/* The wrapper: tables that it refuses, arguments that it refuses, faults before and after, counts.
- * */
+/* The wrapper: tables that it refuses, arguments that it refuses, faults before and after,
+ * counts. */
 #include "support.h"
 
 /* --- tables --- */
