@@ -105,7 +105,8 @@ struct belfry_schedule {
 #define BELFRY_SCHEDULE_INIT                                                                       \
 	{                                                                                          \
 		sizeof(struct belfry_schedule), BELFRY_SCHEDULE_F_ENABLED, 0, {NULL, 0},           \
-				{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, BELFRY_POLICIES_INIT   \
+				{NULL, 0}, {NULL, 0}, {NULL, 0}, {NULL, 0}, BELFRY_POLICIES_INIT,  \
+				0                                                                  \
 	}
 
 #define BELFRY_SCHEDULE_ID_BYTES 64

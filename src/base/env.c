@@ -73,6 +73,14 @@ const struct bf_env *bf_env_system(void)
 	return &env;
 }
 
+struct timespec bf_monotonic_in(belfry_duration wait)
+{
+	int64_t at = clock_us(CLOCK_MONOTONIC) + wait;
+
+	return (struct timespec){.tv_sec = at / BELFRY_SECOND,
+			.tv_nsec = at % BELFRY_SECOND * 1000};
+}
+
 void bf_env_set_level(enum bf_log_level level)
 {
 	system_level = level;

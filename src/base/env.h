@@ -7,6 +7,7 @@
 #define BF_ENV_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include <belfry/types.h>
 
@@ -32,6 +33,9 @@ struct bf_env {
 const struct bf_env *bf_env_system(void);
 /* Lines above this level are not written by the system's sink. Set before threads exist. */
 void bf_env_set_level(enum bf_log_level level);
+
+/* The monotonic clock `wait` from now: what condition variables are waited on with. */
+struct timespec bf_monotonic_in(belfry_duration wait);
 
 BF_PRINTF(3, 4)
 void bf_log(const struct bf_env *env, enum bf_log_level level, const char *format, ...);

@@ -1,25 +1,30 @@
 /* The keeper's thread, and the pulse beside it that notices when the process stood still. */
 #include "runtime/runtime_priv.h"
 
-#include <time.h>
-
 #define PULSE (250 * BELFRY_MILLISECOND)
+
+static void turn(struct bf_runtime *runtime)
+{
+	int64_t now = bf_runtime_now(runtime).us;
+	long long gap = now - atomic_exchange(&runtime->pulse_at, now) - PULSE;
+	long long longest = atomic_load(&runtime->standstill);
+
+	while (gap > longest &&
+			!atomic_compare_exchange_weak(&runtime->standstill, &longest, gap)) {
+	}
+}
 
 void *bf_runtime_pulse_main(void *data)
 {
 	struct bf_runtime *runtime = data;
-	const struct timespec pause = {.tv_nsec = PULSE * 1000};
 
-	while (!atomic_load(&runtime->pulse_quits)) {
-		int64_t now = bf_runtime_now(runtime).us;
-		long long gap = now - atomic_exchange(&runtime->pulse_at, now) - PULSE;
-		long long longest = atomic_load(&runtime->standstill);
-		while (gap > longest &&
-				!atomic_compare_exchange_weak(&runtime->standstill, &longest,
-						gap)) {
-		}
-		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	(void)pthread_mutex_lock(&runtime->lock);
+	while (!runtime->pulse_quits) {
+		struct timespec until = bf_monotonic_in(PULSE);
+		turn(runtime);
+		(void)pthread_cond_timedwait(&runtime->changed, &runtime->lock, &until);
 	}
+	(void)pthread_mutex_unlock(&runtime->lock);
 	return NULL;
 }
 

@@ -3,7 +3,6 @@
 #include "runtime/runtime.h"
 
 #include <signal.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/timefmt.h"
@@ -200,7 +199,10 @@ static void stop_loop(struct bf_runtime *runtime, int thread)
 static void stop_pulse(struct bf_runtime *runtime)
 {
 	if (runtime->has_pulse) {
-		atomic_store(&runtime->pulse_quits, true);
+		(void)pthread_mutex_lock(&runtime->lock);
+		runtime->pulse_quits = true;
+		(void)pthread_cond_broadcast(&runtime->changed);
+		(void)pthread_mutex_unlock(&runtime->lock);
 		(void)pthread_join(runtime->pulse, NULL);
 		runtime->has_pulse = false;
 	}
@@ -288,21 +290,10 @@ enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
 	return BELFRY_OK;
 }
 
-static struct timespec monotonic_in(belfry_duration wait)
-{
-	struct timespec at;
-
-	BF_ASSERT(clock_gettime(CLOCK_MONOTONIC, &at) == 0);
-	int64_t ns = at.tv_nsec + wait % BELFRY_SECOND * 1000;
-	at.tv_sec += wait / BELFRY_SECOND + ns / 1000000000;
-	at.tv_nsec = ns % 1000000000;
-	return at;
-}
-
 /* Until *flag is set, at most `wait`. */
 static bool wait_for(struct bf_runtime *runtime, const bool *flag, belfry_duration wait)
 {
-	struct timespec until = monotonic_in(wait);
+	struct timespec until = bf_monotonic_in(wait);
 	int code = 0;
 
 	(void)pthread_mutex_lock(&runtime->lock);

@@ -34,7 +34,6 @@ struct bf_runtime {
 	struct bf_reply_book *book;
 
 	atomic_bool quits[BF_THREAD_COUNT];
-	atomic_bool pulse_quits;
 	atomic_llong pulse_at;   /* boot clock of the last turn, microseconds */
 	atomic_llong standstill; /* the longest since the keeper asked */
 	atomic_llong act_until;  /* boot clock: the dispatcher begins no call after it */
@@ -42,6 +41,7 @@ struct bf_runtime {
 	/* Everything below is under `lock`; `changed` tells of idle, ended and answered. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	bool pulse_quits;
 	bool is_started;
 	bool is_stopped;
 	bool is_dispatcher_idle;
