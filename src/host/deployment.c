@@ -21,6 +21,18 @@ struct belfry_str bf_deployment_zone(const struct bf_deployment *deployment)
 	return deployment->timezone.len > 0 ? deployment->timezone : BF_STR(ZONE_DEFAULT);
 }
 
+/* A position in our compact form tells nobody anything; one in the text that it lies in does. That text is
+ * an expression without escapes, else the calendar gives no position. */
+static int64_t position_in_text(struct belfry_str rule, int64_t position)
+{
+	size_t start = BF_MIN((size_t)position - 1, rule.len);
+
+	while (start > 0 && rule.ptr[start - 1] != '"') {
+		start--;
+	}
+	return position - (int64_t)start;
+}
+
 /* The calendar knows neither where the rule stood nor that it was cron text within an object. */
 static void place_rule_error(const struct bf_deployment *deployment, struct belfry_error *err)
 {
@@ -38,8 +50,8 @@ static void place_rule_error(const struct bf_deployment *deployment, struct belf
 	if (!is_cron && place.len + rest < sizeof(err->pointer)) {
 		memcpy(err->pointer + place.len, inner, rest + 1);
 	}
-	if (!is_cron) {
-		err->position = 0; /* one in our own compact form would tell nobody anything */
+	if (!is_cron && err->position > 0) {
+		err->position = position_in_text(bf_buf_str(&deployment->rule), err->position);
 	}
 }
 

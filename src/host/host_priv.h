@@ -11,7 +11,7 @@
 
 /* Changes of one deployment go one after another; of different ones at once (a lock for each of these
  * by a hash of the id). What other processes do is seen by the record's etag. */
-#define BF_HOST_LOCKS 64
+#define BF_HOST_LOCKS 32
 
 struct bf_host {
 	struct bf_host_options options;

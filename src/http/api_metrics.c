@@ -12,14 +12,19 @@ static void append_head(struct bf_buf *out, const char *name, const char *type, 
 	bf_buf_appendf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
 }
 
-/* Microseconds as seconds, exactly: no floating point. */
+/* Microseconds as seconds, exactly: no floating point. "0.0", "2.5", "-0.0015". */
 static void append_seconds(struct bf_buf *out, int64_t us)
 {
 	uint64_t size = us < 0 ? (uint64_t)0 - (uint64_t)us : (uint64_t)us;
 	uint64_t second = (uint64_t)BELFRY_SECOND;
+	unsigned long long rest = size % second;
+	int digits = 6;
 
-	bf_buf_appendf(out, "%s%llu.%06llu", us < 0 ? "-" : "", (unsigned long long)(size / second),
-			(unsigned long long)(size % second));
+	for (; digits > 1 && rest % 10 == 0; digits--) {
+		rest /= 10;
+	}
+	bf_buf_appendf(out, "%s%llu.%0*llu", us < 0 ? "-" : "", (unsigned long long)(size / second),
+			digits, rest);
 }
 
 static void append_due_times(struct bf_buf *out, const struct belfry_provider_metrics *m)

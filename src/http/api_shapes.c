@@ -72,6 +72,15 @@ static void write_attempts(struct bf_json_writer *writer, const struct belfry_at
 	bf_json_write_value(writer, "attempts", list);
 }
 
+/* When it was ready to start. A wait for a later attempt moves ready_at past the start. */
+static belfry_time first_ready_at(const struct belfry_run *run)
+{
+	if (run->ready_at <= run->started_at) {
+		return run->ready_at;
+	}
+	return run->due_at != 0 ? run->due_at : run->created_at;
+}
+
 static void write_progress(struct bf_json_writer *w, const struct belfry_run *run)
 {
 	bf_json_write_int(w, "revision", run->revision);
@@ -85,7 +94,7 @@ static void write_progress(struct bf_json_writer *w, const struct belfry_run *ru
 		bf_json_write_null(w, "lateness_ms");
 	} else {
 		bf_json_write_int(w, "lateness_ms",
-				(run->started_at - run->ready_at) / BELFRY_MILLISECOND);
+				(run->started_at - first_ready_at(run)) / BELFRY_MILLISECOND);
 	}
 	bf_json_write_int(w, "stands_for", BF_MAX(run->stands_for, 1));
 	bf_json_write_str_or_null(w, "tz_version", run->tz_version);

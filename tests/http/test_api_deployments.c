@@ -289,6 +289,12 @@ static void a_cron_fault_carries_its_position_in_the_expression(void **state)
 			"{\"name\":\"a\",\"rule\":{\"cron\":\"0 99 * * *\"}," TARGET "}", 400,
 			"INVALID_SCHEDULE");
 	assert_int_equal(json_integer_value(api_member(f, "position")), 2);
+	api_expect(f, "POST", "/v1/deployments",
+			"{\"name\":\"a\",\"rule\":{\"any\":[{\"every\":\"5m\"},{\"cron\":\"0 99 * * "
+			"*\"}]}," TARGET "}",
+			400, "INVALID_SCHEDULE");
+	assert_string_equal(api_text(f, "pointer"), "/rule/any/1/cron");
+	assert_int_equal(json_integer_value(api_member(f, "position")), 2);
 }
 
 /* {"name":"aaa...","rule":...} with `count` letters in the member. */

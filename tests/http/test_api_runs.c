@@ -249,6 +249,22 @@ static void a_run_is_shown_with_every_member_and_its_attempts(void **state)
 	assert_true(json_is_null(json_object_get(json_array_get(attempts, 1), "outcome")));
 }
 
+/* The wait for a later attempt moves ready_at, and is not lateness. */
+static void lateness_is_that_of_the_start(void **state)
+{
+	struct runs_fixture *f = *state;
+	struct belfry_run *run = fake_add_run(&f->api.host.fake, f->id, DUE);
+
+	run->started_at = DUE + 2 * BELFRY_MILLISECOND;
+	run->ready_at = DUE + BELFRY_MINUTE;
+	api_expect(&f->api, "GET", run_path(f, run, ""), NULL, 200, "");
+	assert_int_equal(json_integer_value(api_member(&f->api, "lateness_ms")), 2);
+	run->due_at = 0;
+	run->created_at = DUE + BELFRY_MILLISECOND;
+	api_expect(&f->api, "GET", run_path(f, run, ""), NULL, 200, "");
+	assert_int_equal(json_integer_value(api_member(&f->api, "lateness_ms")), 1);
+}
+
 static void output_is_text_and_can_be_had_in_ranges(void **state)
 {
 	static const struct {
@@ -410,6 +426,7 @@ int run_api_run_tests(void)
 			CASE(a_request_key_has_a_form),
 			CASE(t054_a_replay_names_its_source),
 			CASE(a_run_is_shown_with_every_member_and_its_attempts),
+			CASE(lateness_is_that_of_the_start),
 			CASE(output_is_text_and_can_be_had_in_ranges),
 			CASE(a_run_without_output_has_an_empty_one),
 			CASE(why_answers_every_kind_in_words),
