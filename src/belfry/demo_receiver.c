@@ -170,13 +170,13 @@ static void answer(struct bf_demo_receiver *receiver, struct connection *connect
 	static const char text[] = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 				   "Content-Length: 5\r\n\r\ndong\n";
 
+	connection->is_waiting = false;
+	change_open(receiver, -1);
 	if (send(connection->fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 			(ssize_t)(sizeof(text) - 1)) {
 		close_connection(receiver, connection);
 		return;
 	}
-	connection->is_waiting = false;
-	change_open(receiver, -1);
 	take_request(receiver, connection);
 }
 

@@ -92,9 +92,14 @@ static bool check_reached(struct bf_report *report, struct bf_answer *answer)
 			&(struct bf_request){.path = "/healthz", .takes_any_status = true}, answer,
 			&err);
 
-	if (status != BELFRY_OK) {
+	if (status == BELFRY_UNAVAILABLE) {
 		bf_report_put(report, BF_FINDING_FAIL, "server",
-				"start it, or say by BELFRY_URL where it is", "%s", err.message);
+				"start `belfry serve`, or say by BELFRY_URL where it runs",
+				"nothing answers at %s", cli->url);
+		return false;
+	}
+	if (status != BELFRY_OK) {
+		bf_report_put(report, BF_FINDING_FAIL, "server", "set it right", "%s", err.message);
 		return false;
 	}
 	if (answer->http_status != 200) {

@@ -201,7 +201,8 @@ static void print_failure(const struct bf_cli *cli, const struct bf_command *com
 	bf_text_print(cli->err, cli->is_err_coloured, BF_COLOUR_RED,
 			command != NULL ? BF_STR("error: ") : BF_STR("belfry: "));
 	bf_buf_append_text(&line, message);
-	if (err->pointer[0] != '\0') {
+	const char *member = strrchr(err->pointer, '/');
+	if (member != NULL && strstr(message, member + 1) == NULL) {
 		bf_buf_appendf(&line, " (at %s)", err->pointer);
 	}
 	bf_text_print(cli->err, false, BF_COLOUR_NONE, bf_buf_str(&line));

@@ -93,6 +93,26 @@ static bool is_worth_showing(const json_t *value)
 	return !json_is_null(value) && !(json_is_string(value) && json_string_length(value) == 0);
 }
 
+/* "a, b" for an array of texts. */
+static void show_member(struct bf_buf *buf, const char *name, const json_t *value)
+{
+	bool is_list = json_is_array(value) && json_is_string(json_array_get(value, 0)) &&
+			strcmp(name, "command") != 0;
+
+	if (strcmp(name, "rule") == 0) {
+		bf_show_rule(buf, value);
+		return;
+	}
+	if (!is_list) {
+		bf_show_value(buf, value);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		bf_buf_append_text(buf, i > 0 ? ", " : "");
+		bf_show_value(buf, json_array_get(value, i));
+	}
+}
+
 /* Depth is bounded by the parser (BF_JSON_DEPTH) and here. */
 static void put_object(struct bf_table *table, const json_t *object, const char *prefix, int depth)
 {
@@ -114,11 +134,7 @@ static void put_object(struct bf_table *table, const json_t *object, const char 
 			put_object(table, value, path.ptr, depth + 1);
 			continue;
 		}
-		if (is_rule) {
-			bf_show_rule(&text, value);
-		} else {
-			bf_show_value(&text, value);
-		}
+		show_member(&text, name, value);
 		bf_table_put(table, bf_buf_str(&path), BF_COLOUR_DIM);
 		bf_table_put(table, bf_buf_str(&text),
 				strcmp(name, "status") == 0

@@ -25,6 +25,9 @@ static enum belfry_status ask(struct bf_cli *cli, const json_t *deployment, cons
 		if (status != BELFRY_OK) {
 			return status;
 		}
+		if (time[0] == 'n' || time[0] == '-' || time[0] == '+') {
+			at -= at % BELFRY_SECOND; /* of a distance nobody means the microsecond */
+		}
 		bf_time_format(at, 0, text);
 		bf_buf_append_text(&path, "?at=");
 		bf_client_encode(&path, bf_str(text));
