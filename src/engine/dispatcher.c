@@ -347,6 +347,7 @@ static void publish(struct bf_dispatcher *dispatcher, struct bf_dispatcher_order
 	orders->released = dispatcher->released;
 	dispatcher->counts.held = HASH_COUNT(dispatcher->by_id);
 	dispatcher->counts.held_bytes = dispatcher->held_bytes;
+	dispatcher->counts.granted = dispatcher->granted;
 }
 
 void bf_dispatcher_step(struct bf_dispatcher *dispatcher, const struct bf_dispatcher_event *event,

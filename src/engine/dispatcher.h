@@ -113,6 +113,7 @@ struct bf_dispatcher_counts {
 	int64_t takeovers;
 	int64_t stale; /* records that the store refused */
 	uint32_t held;
+	uint32_t granted; /* places that the planner has, or that are on their way to or from it */
 	uint64_t held_bytes;
 	struct bf_boot_time last_step;
 };

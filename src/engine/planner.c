@@ -751,4 +751,5 @@ void bf_planner_step(struct bf_planner *planner, const struct bf_planner_event *
 		begin_next(planner, orders, event->now);
 	}
 	orders->wake = next_wake(planner, event->now);
+	planner->counts.places = planner->places;
 }

@@ -86,6 +86,7 @@ struct bf_planner_counts {
 	int64_t due_disabled;
 	int64_t conflicts;
 	int64_t unreadable;            /* rows that this replica cannot evaluate */
+	uint32_t places;               /* tickets in hand */
 	struct bf_boot_time last_step; /* of the last store answer that was not a failure */
 };
 
