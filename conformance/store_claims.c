@@ -207,6 +207,32 @@ static void t038_every_ended_holder_is_taken_over(struct belfry_store_trial *tri
 	CHECK(trial, bf_suite_claim(trial, BELFRY_CLAIM_OWNED, ids[1], 9).run_count == 3);
 }
 
+/* The mark that a holder's beats carry says where its open Runs begin, and hides none of them. */
+static void the_low_mark_hides_no_open_run(struct belfry_store_trial *trial)
+{
+	struct belfry_id a = bf_suite_begin_incarnation(trial, 1);
+	struct belfry_id b = bf_suite_begin_incarnation(trial, 2);
+	struct belfry_run first = {0};
+
+	(void)bf_suite_put(trial, "a", 1, bf_suite_due(trial, 0));
+	for (int i = 0; i < 4; i++) {
+		CHECK(trial,
+				bf_suite_plan(trial, "a", bf_suite_due(trial, i),
+						BELFRY_RUN_DISPATCHING, a));
+	}
+	first = bf_suite_run(trial, bf_suite_run_id("a", bf_suite_due(trial, 0)));
+	CHECK(trial, bf_suite_finish_run(trial, &first, BELFRY_STATUS_COMPLETED) == BELFRY_OK);
+	struct belfry_beat beat = {.kind = BELFRY_BEAT_RENEW,
+			.incarnation = a,
+			.length = BELFRY_MINUTE,
+			.low = bf_suite_run_id("a", bf_suite_due(trial, 1))};
+	REQUIRE(trial, bf_suite_beat_on(trial, trial->store, &beat) == BELFRY_OK);
+	REQUIRE(trial, bf_suite_declare_dead(trial, a, beat.beat) == BELFRY_OK);
+	CHECK(trial, bf_suite_claim(trial, BELFRY_CLAIM_TAKEOVER, b, 2).run_count == 2);
+	CHECK(trial, bf_suite_claim(trial, BELFRY_CLAIM_TAKEOVER, b, 2).run_count == 1);
+	CHECK(trial, bf_suite_claim(trial, BELFRY_CLAIM_OWNED, b, 9).run_count == 3);
+}
+
 static void a_takeover_takes_as_many_as_are_asked_for(struct belfry_store_trial *trial)
 {
 	struct belfry_id a = bf_suite_begin_incarnation(trial, 1);
@@ -310,6 +336,7 @@ const struct belfry_store_case bf_suite_claims[] = {
 		{"t037_a_takeover_repeats_the_attempt", t037_a_takeover_repeats_the_attempt},
 		{"t032_a_living_holder_is_not_taken_over", t032_a_living_holder_is_not_taken_over},
 		{"t038_every_ended_holder_is_taken_over", t038_every_ended_holder_is_taken_over},
+		{"the_low_mark_hides_no_open_run", the_low_mark_hides_no_open_run},
 		{"a_takeover_takes_as_many_as_are_asked_for",
 				a_takeover_takes_as_many_as_are_asked_for},
 		{"t043_after_a_restart_runs_are_found_again",

@@ -374,6 +374,23 @@ static void attempts_are_kept_where_asked_for(struct belfry_store_trial *trial)
 	CHECK(trial, list.attempts[1].error == BELFRY_RUN_ERROR_NONE);
 }
 
+/* After a lost answer the same record comes again. */
+static void a_record_again_keeps_one_attempt(struct belfry_store_trial *trial)
+{
+	struct belfry_run run = begin(trial);
+	struct belfry_record record = bf_suite_record_of(&run, BELFRY_RECORD_SESSION);
+	struct belfry_list list = {.kind = BELFRY_LIST_ATTEMPTS,
+			.run_ids = &run.id,
+			.run_id_count = 1};
+
+	record.session = bf_suite_str("s-1");
+	record.write_attempt = true;
+	REQUIRE(trial, bf_suite_record(trial, &record) == BELFRY_OK);
+	REQUIRE(trial, bf_suite_record(trial, &record) == BELFRY_OK);
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 1);
+}
+
 const struct belfry_store_case bf_suite_records[] = {
 		{"t024_a_session_is_stored", a_session_is_stored},
 		{"t026_a_stored_session_outlives_a_restart",
@@ -406,5 +423,6 @@ const struct belfry_store_case bf_suite_records[] = {
 		{"a_run_that_is_not_there_is_not_found", a_run_that_is_not_there_is_not_found},
 		{"one_refused_record_stops_no_other", one_refused_record_stops_no_other},
 		{"attempts_are_kept_where_asked_for", attempts_are_kept_where_asked_for},
+		{"a_record_again_keeps_one_attempt", a_record_again_keeps_one_attempt},
 		{NULL, NULL},
 };

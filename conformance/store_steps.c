@@ -222,8 +222,20 @@ static void a_run_may_be_made_ended(struct belfry_store_trial *trial)
 	CHECK(trial, bf_suite_claim(trial, BELFRY_CLAIM_QUEUE, holder, 9).run_count == 0);
 }
 
-static void a_local_session_is_marked_on_the_run(struct belfry_store_trial *trial)
+/* The host's own Session carries the Run's id and is stored with it (T024 without a commit more). */
+static void check_local_session(struct belfry_store_trial *trial, struct belfry_id id)
 {
+	struct belfry_run run = bf_suite_run(trial, id);
+	char text[BELFRY_ID_TEXT_BYTES];
+
+	belfry_id_format(id, text);
+	CHECK(trial, (run.flags & BELFRY_RUN_F_LOCAL_SESSION) != 0);
+	CHECK(trial, bf_suite_is(run.session, text));
+}
+
+static void t024_a_local_session_is_stored_with_the_run(struct belfry_store_trial *trial)
+{
+	struct belfry_id holder = bf_suite_begin_incarnation(trial, 1);
 	belfry_time due = bf_suite_due(trial, 0);
 
 	REQUIRE(trial,
@@ -231,10 +243,15 @@ static void a_local_session_is_marked_on_the_run(struct belfry_store_trial *tria
 					BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_LOCAL_SESSION,
 					0, due) != 0);
 	CHECK(trial, bf_suite_plan(trial, "a", due, BELFRY_RUN_QUEUED, nobody));
-	struct belfry_run planned = bf_suite_run(trial, bf_suite_run_id("a", due));
-	CHECK(trial, (planned.flags & BELFRY_RUN_F_LOCAL_SESSION) != 0);
-	struct belfry_run asked = bf_suite_run(trial, bf_suite_request(trial, "a", 1));
-	CHECK(trial, (asked.flags & BELFRY_RUN_F_LOCAL_SESSION) != 0);
+	check_local_session(trial, bf_suite_run_id("a", due));
+	check_local_session(trial, bf_suite_request(trial, "a", 1));
+	struct belfry_claim claim = bf_suite_claim(trial, BELFRY_CLAIM_QUEUE, holder, 1);
+	REQUIRE(trial, claim.run_count == 1);
+	CHECK(trial, claim.runs[0].run.session.len == BELFRY_ID_TEXT_BYTES - 1);
+	struct belfry_record record = bf_suite_record_of(&claim.runs[0].run, BELFRY_RECORD_SESSION);
+	record.session = bf_suite_str("another");
+	CHECK(trial, bf_suite_record(trial, &record) == BELFRY_CONFLICT);
+	check_local_session(trial, bf_suite_run_id("a", due));
 }
 
 /* --- the ledger --- */
@@ -444,7 +461,8 @@ const struct belfry_store_case bf_suite_steps[] = {
 		{"one_that_ended_holds_no_new_run", one_that_ended_holds_no_new_run},
 		{"no_run_is_made_before_its_time", no_run_is_made_before_its_time},
 		{"a_run_may_be_made_ended", a_run_may_be_made_ended},
-		{"a_local_session_is_marked_on_the_run", a_local_session_is_marked_on_the_run},
+		{"t024_a_local_session_is_stored_with_the_run",
+				t024_a_local_session_is_stored_with_the_run},
 		{"gaps_are_written_with_the_cursor", gaps_are_written_with_the_cursor},
 		{"b07_a_clock_set_back_forgets_later_gaps",
 				b07_a_clock_set_back_forgets_later_gaps},

@@ -218,7 +218,7 @@ static enum belfry_status list_attempts(struct mem_db *db, struct belfry_list *l
 		struct belfry_arena *arena)
 {
 	struct mem_key first = {.id = list->run_ids[0]};
-	struct mem_key last = {.id = list->run_ids[0], .sequence = INT64_MAX};
+	struct mem_key last = {.id = list->run_ids[0], .number = INT64_MAX};
 	struct mem_node *end = mem_tree_find_from(&db->attempts, &last);
 
 	list->attempts = new_array(list, arena,

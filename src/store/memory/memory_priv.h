@@ -54,10 +54,10 @@ struct mem_gap {
 	int64_t sequence;
 };
 
+/* One row for a token and step: the same record again, after a lost answer, writes it anew. */
 struct mem_attempt {
-	struct mem_node by_run; /* run, sequence */
+	struct mem_node by_run; /* run, number, fence, step */
 	struct belfry_attempt attempt;
-	int64_t sequence;
 };
 
 struct mem_incarnation {

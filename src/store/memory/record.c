@@ -163,7 +163,12 @@ static void keep_attempt(struct mem_db *db, const struct mem_run *run, struct te
 
 	attempt->attempt.holder = run->run.holder;
 	attempt->attempt.ended_at = now;
-	attempt->sequence = ++db->last_sequence;
+	struct mem_key key = db->attempts.key(&attempt->by_run);
+	struct mem_node *before = mem_tree_find(&db->attempts, &key);
+	if (before != NULL) {
+		mem_tree_remove(&db->attempts, before);
+		mem_attempt_free(BF_CONTAINER(before, struct mem_attempt, by_run));
+	}
 	BF_ASSERT(mem_tree_put(&db->attempts, &attempt->by_run));
 }
 

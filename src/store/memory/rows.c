@@ -49,7 +49,9 @@ KEY(unstarted, mem_run, unstarted, .text = {row->run.schedule}, .id = row->run.i
 KEY(request, mem_run, by_key, .text = {row->run.schedule, row->request_key})
 KEY(gap, mem_gap, by_time, .text = {row->gap.schedule}, .number = row->gap.from,
 		.sequence = row->sequence)
-KEY(attempt, mem_attempt, by_run, .id = row->attempt.run, .sequence = row->sequence)
+/* Fences are microseconds, so there is room for the step behind them. */
+KEY(attempt, mem_attempt, by_run, .id = row->attempt.run, .number = row->attempt.number,
+		.sequence = (int64_t)row->attempt.fence * 2 + (int64_t)row->attempt.step)
 KEY(incarnation, mem_incarnation, by_id, .id = row->incarnation.id)
 KEY(document, mem_document, by_id, .text = {row->document.kind, row->document.id})
 KEY(name, mem_document, by_name,
