@@ -1,5 +1,6 @@
-/* Calls through the provider's table, and of the store's documents. No decision is made here but two: a method that
- * is missing cannot be done, and a seam's own failure is told to the public in our words. */
+/* Calls through the provider's table, and of the store's documents. No decision is made here but
+ * two: a method that is missing cannot be done, and a seam's own failure is told to the public in
+ * our words. */
 #include "host/backend.h"
 
 #include <stdio.h>

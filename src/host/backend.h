@@ -1,9 +1,10 @@
 /* The host's two seams, provider and documents: the one place where the host calls them.
  *
- * Each wrapper answers BELFRY_CANNOT for an optional method that is not there, and lets no word of an
- * engine or a database into err->message: what a seam says about its own failures goes to err->detail,
- * for the log, and the caller reads the public sentence of the status (contract.md, T066). Refusals of
- * the request itself (invalid schedule, capacity) keep their words, which the seams write for people.
+ * Each wrapper answers BELFRY_CANNOT for an optional method that is not there, and lets no word of
+ * an engine or a database into err->message: what a seam says about its own failures goes to
+ * err->detail, for the log, and the caller reads the public sentence of the status (contract.md,
+ * T066). Refusals of the request itself (invalid schedule, capacity) keep their words, which the
+ * seams write for people.
  *
  * Threads, blocking, ownership: provider.h and documents.h. Private to this folder. */
 #ifndef BF_HOST_BACKEND_H

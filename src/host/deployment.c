@@ -1,7 +1,7 @@
 /* A deployment's rule, and its JSON on the way out.
  *
- * Invariant  what bf_deployment_write_content writes, bf_deployment_read reads back to the same value:
- *            every default is spelt out. Not here: the reading (deployment_read.c). */
+ * Invariant  what bf_deployment_write_content writes, bf_deployment_read reads back to the same
+ *            value: every default is spelt out. Not here: the reading (deployment_read.c). */
 #include "host/deployment.h"
 
 #include "base/error.h"
@@ -21,8 +21,8 @@ struct belfry_str bf_deployment_zone(const struct bf_deployment *deployment)
 	return deployment->timezone.len > 0 ? deployment->timezone : BF_STR(ZONE_DEFAULT);
 }
 
-/* A position in our compact form tells nobody anything; one in the text that it lies in does. That text is
- * an expression without escapes, else the calendar gives no position. */
+/* A position in our compact form tells nobody anything; one in the text that it lies in does. That
+ * text is an expression without escapes, else the calendar gives no position. */
 static int64_t position_in_text(struct belfry_str rule, int64_t position)
 {
 	size_t start = BF_MIN((size_t)position - 1, rule.len);

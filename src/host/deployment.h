@@ -1,11 +1,12 @@
 /* A deployment as a value: what to call and when, with its policies.
  *
- * The content (what a person may write) is JSON with fixed member names (interface.md, Shapes). It is read
- * strictly into struct bf_deployment, and written back in one canonical form with every default spelt
- * out: that form is what the record keeps, so that a changed default never changes a stored deployment.
+ * The content (what a person may write) is JSON with fixed member names (interface.md, Shapes). It
+ * is read strictly into struct bf_deployment, and written back in one canonical form with every
+ * default spelt out: that form is what the record keeps, so that a changed default never changes a
+ * stored deployment.
  *
- * Ownership  a deployment owns the JSON that it was read from, and its text borrows from that; it is
- *            ended by bf_deployment_fini. Never copied. */
+ * Ownership  a deployment owns the JSON that it was read from, and its text borrows from that; it
+ *            is ended by bf_deployment_fini. Never copied. */
 #ifndef BF_HOST_DEPLOYMENT_H
 #define BF_HOST_DEPLOYMENT_H
 
@@ -66,9 +67,9 @@ struct bf_deployment_options {
 	bool is_stored;        /* from a record: members of the record alone are allowed too */
 };
 
-/* Reads `content` (shared: its count rises). Everything that needs no outside is checked: names, types,
- * lengths, ranges, what this version offers. BELFRY_OK; BELFRY_INVALID or BELFRY_TOO_LARGE with the
- * pointer of the member; BELFRY_NOMEM. *ret_deployment is written on success alone. */
+/* Reads `content` (shared: its count rises). Everything that needs no outside is checked: names,
+ * types, lengths, ranges, what this version offers. BELFRY_OK; BELFRY_INVALID or BELFRY_TOO_LARGE
+ * with the pointer of the member; BELFRY_NOMEM. *ret_deployment is written on success alone. */
 BF_MUST_CHECK enum belfry_status bf_deployment_read(json_t *content,
 		const struct bf_deployment_options *options, struct bf_deployment *ret_deployment,
 		struct belfry_error *err);
@@ -78,8 +79,8 @@ void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target_w
 void bf_deployment_write_target(struct bf_json_writer *writer,
 		const struct bf_target_webhook *target);
 
-/* Does the rule parse in its zone, and can it fire? BELFRY_OK; BELFRY_INVALID_SCHEDULE with pointer and,
- * for cron, position; BELFRY_NOMEM. ret_rule may be NULL. */
+/* Does the rule parse in its zone, and can it fire? BELFRY_OK; BELFRY_INVALID_SCHEDULE with
+ * pointer and, for cron, position; BELFRY_NOMEM. ret_rule may be NULL. */
 BF_MUST_CHECK enum belfry_status bf_deployment_parse_rule(const struct bf_deployment *deployment,
 		struct belfry_zones *zones, struct belfry_rule **ret_rule,
 		struct belfry_error *err);

@@ -1,8 +1,8 @@
-/* Reading a deployment's content, strictly: every member is asked for by name, and what is read-only,
- * unknown, out of range or not offered by this version is refused, never ignored.
+/* Reading a deployment's content, strictly: every member is asked for by name, and what is
+ * read-only, unknown, out of range or not offered by this version is refused, never ignored.
  *
- * null reads as "not given" everywhere: the default. Not here: the rule's meaning (deployment.c), the
- * target (deployment_target.c), and whether a target's address is allowed (deployments.c). */
+ * null reads as "not given" everywhere: the default. Not here: the rule's meaning (deployment.c),
+ * the target (deployment_target.c), and whether a target's address is allowed (deployments.c). */
 #include "host/deployment.h"
 
 #include "base/error.h"

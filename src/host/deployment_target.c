@@ -1,5 +1,5 @@
-/* The target of a deployment: reading and writing its JSON. This version offers the kind `webhook`; the
- * others are refused by name.
+/* The target of a deployment: reading and writing its JSON. This version offers the kind
+ * `webhook`; the others are refused by name.
  *
  * Not here  whether the address is allowed (deployments.c asks the guard), and the call itself. */
 #include "host/deployment.h"

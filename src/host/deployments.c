@@ -1,6 +1,6 @@
-/* Changes of deployments, each in the same order: check, record, apply, and on a refusal the old content
- * back under a new revision. Invariant: whatever fails, the record with the highest revision is what the
- * provider gets, here or at the next reconcile; nothing is half-stored.
+/* Changes of deployments, each in the same order: check, record, apply, and on a refusal the old
+ * content back under a new revision. Invariant: whatever fails, the record with the highest
+ * revision is what the provider gets, here or at the next reconcile; nothing is half-stored.
  *
  * Not here  lists and the shape that is answered (deployments_view.c), JSON (deployment_read.c). */
 #include "host/deployments.h"
@@ -62,8 +62,8 @@ static void log_left_over(struct bf_host *host, const char *id, const char *what
 
 /* --- create --- */
 
-/* T090: the record goes, and the provider's code is what the caller gets. An apply whose answer was lost
- * may have taken place, so the provider is told of the removal as well. */
+/* T090: the record goes, and the provider's code is what the caller gets. An apply whose answer
+ * was lost may have taken place, so the provider is told of the removal as well. */
 static void undo_create(struct bf_host *host, const struct bf_deployment *d,
 		enum belfry_status applied)
 {
@@ -226,9 +226,9 @@ enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str i
 	return bf_deployment_view_changed(host, &changed, ret_view, err);
 }
 
-/* Nothing but the switch: neither the rule nor the address is judged anew, so that a deployment can be
- * disabled whatever has become of them. The change is made even where the record says so already: the
- * apply of the last one may have been lost. */
+/* Nothing but the switch: neither the rule nor the address is judged anew, so that a deployment
+ * can be disabled whatever has become of them. The change is made even where the record says so
+ * already: the apply of the last one may have been lost. */
 enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str id,
 		int64_t revision, bool is_enabled, struct belfry_str reason,
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
@@ -260,8 +260,8 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 
 /* --- remove --- */
 
-/* The provider first: once it has answered no scheduled Run starts, and a record that could not be taken
- * away is still there for a second try. */
+/* The provider first: once it has answered no scheduled Run starts, and a record that could not be
+ * taken away is still there for a second try. */
 enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str id,
 		int64_t revision, struct belfry_error *err)
 {

@@ -1,13 +1,14 @@
 /* Deployments: records in the documents of the store, and the provider told of each change.
  *
- * A deployment's revision is its record's etag. Order of a change: record (revision + 1), then apply; an
- * apply that fails puts the old content back under a NEW revision, and applies that (contract.md, T071,
- * T090). A crash between the two is healed by the next reconcile, which goes by the records.
+ * A deployment's revision is its record's etag. Order of a change: record (revision + 1), then
+ * apply; an apply that fails puts the old content back under a NEW revision, and applies that
+ * (contract.md, T071, T090). A crash between the two is healed by the next reconcile, which goes
+ * by the records.
  *
- * Answers    BELFRY_NOT_FOUND (always with the same words), BELFRY_PRECONDITION (another revision than
- *            the one named), BELFRY_CONFLICT (a name that is taken; somebody else's change in between),
- *            refusals of the content with pointer and position, BELFRY_TARGET_NOT_ALLOWED, and what a
- *            provider answers.
+ * Answers    BELFRY_NOT_FOUND (always with the same words), BELFRY_PRECONDITION (another revision
+ *            than the one named), BELFRY_CONFLICT (a name that is taken; somebody else's change in
+ *            between), refusals of the content with pointer and position,
+ *            BELFRY_TARGET_NOT_ALLOWED, and what a provider answers.
  * Ownership  JSON that is handed out is the caller's. */
 #ifndef BF_HOST_DEPLOYMENTS_H
 #define BF_HOST_DEPLOYMENTS_H
@@ -52,8 +53,8 @@ BF_MUST_CHECK enum belfry_status bf_deployments_edit(struct bf_host *host, struc
 		int64_t revision, const json_t *patch, struct bf_deployment_view *ret_view,
 		struct belfry_error *err);
 
-/* Answers after the provider has: a disabled deployment starts no scheduled Run from then on. `reason`:
- * shown with a disabled one; may be empty, at most BF_DEPLOYMENT_REASON_BYTES. */
+/* Answers after the provider has: a disabled deployment starts no scheduled Run from then on.
+ * `reason`: shown with a disabled one; may be empty, at most BF_DEPLOYMENT_REASON_BYTES. */
 BF_MUST_CHECK enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str id,
 		int64_t revision, bool is_enabled, struct belfry_str reason,
 		struct bf_deployment_view *ret_view, struct belfry_error *err);

@@ -1,12 +1,14 @@
-/* Questions about deployments: one, many, and the shape in which they are answered. What the engine knows
- * (phase, next due time) is asked for all of a page in one read; a provider that cannot say leaves it to
- * the calendar. */
+/* Questions about deployments: one, many, and the shape in which they are answered. What the
+ * engine knows (phase, next due time) is asked for all of a page in one read; a provider that
+ * cannot say leaves it to the calendar. */
 #include "base/error.h"
 #include "host/backend.h"
 #include "host/deployments_priv.h"
 #include "host/host_priv.h"
 
-#define LIST_MAX 200
+#define LIST_MAX   200
+#define PART_ROWS  25
+#define PAGE_BYTES ((size_t)8 * 1024 * 1024)
 
 /* Of an enabled deployment, by its rule alone. */
 static struct bf_deployment_state state_by_calendar(struct bf_host *host,
@@ -116,10 +118,10 @@ enum belfry_status bf_deployments_check_id(struct bf_host *host, struct belfry_s
 
 /* --- cursors: the position (name, NUL, id) of the last one, in hexadecimal --- */
 
-static void encode_cursor(const struct belfry_document *last, struct bf_buf *buf)
+static void encode_cursor(struct belfry_str name, struct belfry_str id, struct bf_buf *buf)
 {
 	static const char digits[] = "0123456789abcdef";
-	const struct belfry_str parts[] = {last->name, BF_STR("\0"), last->id};
+	const struct belfry_str parts[] = {name, BF_STR("\0"), id};
 
 	for (size_t i = 0; i < BF_COUNT(parts); i++) {
 		for (size_t j = 0; j < parts[i].len; j++) {
@@ -210,98 +212,127 @@ static enum belfry_status append_items(struct bf_host *host,
 }
 
 /* By its whole name: one or none. */
-static enum belfry_status find_by_name(struct bf_host *host,
-		const struct bf_deployment_query *query, struct belfry_document_query *found,
-		struct belfry_arena *arena, struct belfry_error *err)
+static enum belfry_status list_by_name(struct bf_host *host,
+		const struct bf_deployment_query *query, const struct belfry_document_query *found,
+		json_t *items, struct belfry_error *err)
 {
-	struct belfry_document *document = belfry_arena_alloc(arena, sizeof(*document));
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_document document;
 
-	if (document == NULL) {
-		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
-	}
-	enum belfry_status status = bf_backend_find_document(host->options.store,
-			BF_STR(BF_RECORD_KIND), BF_STR(BF_OWNER_DEFAULT), query->name, arena,
-			document, err);
+	enum belfry_status status = bf_backend_find_document(host->options.store, found->kind,
+			found->owner, query->name, &arena, &document, err);
 	if (status == BELFRY_NOT_FOUND) {
 		return BELFRY_OK;
 	}
-	if (status == BELFRY_OK && (document->flags & found->flags_mask) == found->flags_value &&
-			bf_str_starts_with(document->name, query->q)) {
-		found->documents = document;
-		found->count = 1;
+	if (status != BELFRY_OK || (document.flags & found->flags_mask) != found->flags_value ||
+			!bf_str_starts_with(document.name, query->q)) {
+		return status;
 	}
-	return status;
+	return append_items(host, &document, 1, &arena, items, err);
 }
 
-static enum belfry_status find_documents(struct bf_host *host,
-		const struct bf_deployment_query *query, struct belfry_document_query *found,
-		struct belfry_arena *arena, struct belfry_error *err)
-{
-	BF_CLEANUP(bf_buf_fini) struct bf_buf position = {0};
+/* Reads part after part, so that a page of large deployments does not fill the memory: it ends early
+ * once PAGE_BYTES were read, and says that there is more. */
+struct page {
+	struct belfry_arena arenas[2]; /* by turns: a part's position lies in the one before it */
+	unsigned turn;
+	size_t count;
+	size_t bytes;
+};
 
-	*found = (struct belfry_document_query){
-			.size = sizeof(*found),
-			.kind = BF_STR(BF_RECORD_KIND),
-			.owner = BF_STR(BF_OWNER_DEFAULT),
-			.name_prefix = query->q,
-			.flags_mask = query->is_enabled_asked ? BF_RECORD_F_ENABLED : 0,
-			.flags_value = query->is_enabled_asked && query->is_enabled
-					? BF_RECORD_F_ENABLED
-					: 0,
-			.limit = (uint32_t)BF_MIN(BF_MAX(query->limit, 1), LIST_MAX),
-	};
-	if (query->name.len > 0) {
-		return find_by_name(host, query, found, arena, err);
-	}
-	if (query->cursor.len > 0) {
-		enum belfry_status status = decode_cursor(query->cursor, &position, found, err);
-		if (status != BELFRY_OK) {
-			return status;
-		}
-	}
+static void page_fini(struct page *page)
+{
+	belfry_arena_fini(&page->arenas[0]);
+	belfry_arena_fini(&page->arenas[1]);
+}
+
+static enum belfry_status append_part(struct bf_host *host, struct page *page, size_t limit,
+		struct belfry_document_query *found, json_t *items, struct belfry_error *err)
+{
+	struct belfry_arena *arena = &page->arenas[page->turn++ % 2];
+
+	belfry_arena_reset(arena);
+	found->limit = (uint32_t)BF_MIN(limit - page->count, PART_ROWS);
 	enum belfry_status status = bf_backend_list_documents(host->options.store, found, arena,
 			err);
-	found->after_name = found->after_id = (struct belfry_str){0}; /* they borrowed */
+	size_t count = BF_MIN(found->count, (size_t)found->limit);
+	if (status == BELFRY_OK) {
+		status = append_items(host, found->documents, count, arena, items, err);
+	}
+	if (status != BELFRY_OK || count == 0) {
+		found->has_more = false;
+		return status;
+	}
+	for (size_t i = 0; i < count; i++) {
+		page->bytes += found->documents[i].bytes.len;
+	}
+	page->count += count;
+	found->after_owner = found->documents[count - 1].owner;
+	found->after_name = found->documents[count - 1].name;
+	found->after_id = found->documents[count - 1].id;
+	return BELFRY_OK;
+}
+
+/* *cursor: of the next page; empty at the end. */
+static enum belfry_status list_page(struct bf_host *host, const struct bf_deployment_query *query,
+		struct belfry_document_query *found, json_t *items, struct bf_buf *cursor,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(page_fini) struct page page = {.arenas = {BELFRY_ARENA_INIT, BELFRY_ARENA_INIT}};
+	BF_CLEANUP(bf_buf_fini) struct bf_buf position = {0};
+	size_t limit = (size_t)BF_MIN(BF_MAX(query->limit, 1), LIST_MAX);
+	enum belfry_status status = BELFRY_OK;
+
+	if (query->cursor.len > 0) {
+		status = decode_cursor(query->cursor, &position, found, err);
+	}
+	found->has_more = true;
+	while (status == BELFRY_OK && found->has_more && page.count < limit &&
+			page.bytes < PAGE_BYTES) {
+		status = append_part(host, &page, limit, found, items, err);
+	}
+	if (status == BELFRY_OK && found->has_more) {
+		encode_cursor(found->after_name, found->after_id, cursor);
+		status = bf_buf_status(cursor);
+	}
 	return status;
 }
 
-static enum belfry_status write_list(const struct belfry_document_query *found, json_t *items,
-		json_t **ret_list)
+static enum belfry_status write_list(json_t *items, struct belfry_str cursor, json_t **ret_list,
+		struct belfry_error *err)
 {
-	BF_CLEANUP(bf_buf_fini) struct bf_buf cursor = {0};
 	struct bf_json_writer writer;
 
-	if (found->has_more && found->count > 0) {
-		encode_cursor(&found->documents[found->count - 1], &cursor);
-	}
-	if (bf_buf_status(&cursor) != BELFRY_OK) {
-		return BELFRY_NOMEM;
-	}
 	bf_json_writer_begin(&writer);
 	bf_json_write_value(&writer, "items", json_incref(items));
-	bf_json_write_str_or_null(&writer, "next_cursor", bf_buf_str(&cursor));
-	return bf_json_writer_end(&writer, ret_list);
+	bf_json_write_str_or_null(&writer, "next_cursor", cursor);
+	if (bf_json_writer_end(&writer, ret_list) != BELFRY_OK) {
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+	}
+	return BELFRY_OK;
 }
 
 enum belfry_status bf_deployments_list(struct bf_host *host,
 		const struct bf_deployment_query *query, json_t **ret_list,
 		struct belfry_error *err)
 {
-	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	BF_CLEANUP(bf_cleanup_json) json_t *items = json_array();
-	struct belfry_document_query found;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf cursor = {0};
+	uint64_t wanted = query->is_enabled ? BF_RECORD_F_ENABLED : 0;
+	struct belfry_document_query found = {
+			.size = sizeof(found),
+			.kind = BF_STR(BF_RECORD_KIND),
+			.owner = BF_STR(BF_OWNER_DEFAULT),
+			.name_prefix = query->q,
+			.flags_mask = query->is_enabled_asked ? BF_RECORD_F_ENABLED : 0,
+			.flags_value = query->is_enabled_asked ? wanted : 0,
+	};
 
 	if (items == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
-	enum belfry_status status = find_documents(host, query, &found, &arena, err);
-	if (status == BELFRY_OK) {
-		status = append_items(host, found.documents, BF_MIN(found.count, (size_t)LIST_MAX),
-				&arena, items, err);
-	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	status = write_list(&found, items, ret_list);
-	return status == BELFRY_OK ? status : bf_error_set(err, status, "out of memory");
+	enum belfry_status status = query->name.len > 0
+			? list_by_name(host, query, &found, items, err)
+			: list_page(host, query, &found, items, &cursor, err);
+	return status == BELFRY_OK ? write_list(items, bf_buf_str(&cursor), ret_list, err) : status;
 }

@@ -1,12 +1,13 @@
-/* The handler that the provider calls: it turns an invocation into a call of its target, and the answer
- * into the Run's end.
+/* The handler that the provider calls: it turns an invocation into a call of its target, and the
+ * answer into the Run's end.
  *
- * One Session and one turn for each Run (contract.md, B16): the Session is the host's own and its id is
- * the Run's; so is the turn's; and the output is kept by the Run's id alone. The same invocation twice, at
- * once or from two processes, therefore names the same Session and the same turn, and there is one place
- * for the output. What the target sees twice carries one Idempotency-Key.
+ * One Session and one turn for each Run (contract.md, B16): the Session is the host's own and its
+ * id is the Run's; so is the turn's; and the output is kept by the Run's id alone. The same
+ * invocation twice, at once or from two processes, therefore names the same Session and the same
+ * turn, and there is one place for the output. What the target sees twice carries one
+ * Idempotency-Key.
  *
- * Not here  attempts, waits and fences (the provider's), and the call itself (targets/webhook.c). */
+ * Not here  attempts, waits and fences (the provider's), and the call (targets/webhook.c). */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -34,8 +35,8 @@ static struct id_text text_of(struct belfry_id id)
 	return text;
 }
 
-/* Each of the replies may be too late (BELFRY_STALE): then nothing is done with it, and nothing is left
- * for us to do either. */
+/* Each of the replies may be too late (BELFRY_STALE): then nothing is done with it, and nothing is
+ * left for us to do either. */
 static void reply_permanent(struct belfry_reply **reply, enum belfry_run_error error,
 		const char *message, const char *detail)
 {

@@ -1,5 +1,5 @@
-/* The host's life: made of its parts, started, stopped. Start brings the provider to what the records say
- * before anything is dispatched; a start that cannot do so is refused. */
+/* The host's life: made of its parts, started, stopped. Start brings the provider to what the
+ * records say before anything is dispatched; a start that cannot do so is refused. */
 #include "host/host.h"
 
 #include <stdio.h>

@@ -1,12 +1,13 @@
-/* The host: the application that owns deployments, decides what is allowed, and starts the work of Runs.
- * It stands on two seams, a provider (which makes and dispatches Runs) and the documents of a store
- * (which keep the records), and is the handler that the provider calls.
+/* The host: the application that owns deployments, decides what is allowed, and starts the work of
+ * Runs. It stands on two seams, a provider (which makes and dispatches Runs) and the documents of
+ * a store (which keep the records), and is the handler that the provider calls.
  *
- * Life       new -> start -> (requests) -> stop -> free. Changes and questions are taken at any time
- *            between new and free; nothing is dispatched before start. At the end: stop, free the webhook
- *            (its open calls end, and are told to the host), free the host, then the provider.
- * Threads    everything but new, start, stop and free may be called from any thread, and blocks for as
- *            long as the seams do. */
+ * Life       new -> start -> (requests) -> stop -> free. Changes and questions are taken at any
+ *            time between new and free; nothing is dispatched before start. At the end: stop, free
+ *            the webhook (its open calls end, and are told to the host), free the host, then the
+ *            provider.
+ * Threads    everything but new, start, stop and free may be called from any thread, and blocks for
+ *            as long as the seams do. */
 #ifndef BF_HOST_HOST_H
 #define BF_HOST_HOST_H
 
@@ -40,16 +41,16 @@ BF_MUST_CHECK enum belfry_status bf_host_new(const struct bf_host_options *optio
 /* Stops first where stop was not called. NULL is allowed. */
 void bf_host_free(struct bf_host *host);
 
-/* Brings the provider to what the records say, and starts it. A failure means that the host must not
- * start (contract.md, B22); the message says why. A second call changes nothing. */
+/* Brings the provider to what the records say, and starts it. A failure means that the host must
+ * not start (contract.md, B22); the message says why. A second call changes nothing. */
 BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err);
 
-/* The same reconciliation again, for somebody who does it every few minutes: heals what a crash between
- * a record and its apply left. */
+/* The same reconciliation again, for somebody who does it every few minutes: heals what a crash
+ * between a record and its apply left. */
 BF_MUST_CHECK enum belfry_status bf_host_reconcile(struct bf_host *host, struct belfry_error *err);
 
-/* Drains for the setting stop_time, and ends the provider. BELFRY_BUSY: calls were still open; their
- * Runs go on at the next start. */
+/* Drains for the setting stop_time, and ends the provider. BELFRY_BUSY: calls were still open;
+ * their Runs go on at the next start. */
 enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err);
 
 const struct bf_settings *bf_host_settings(const struct bf_host *host);

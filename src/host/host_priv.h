@@ -9,8 +9,8 @@
 #include "host/host.h"
 #include "host/outputs.h"
 
-/* Changes of one deployment go one after another; of different ones at once (a lock for each of these
- * by a hash of the id). What other processes do is seen by the record's etag. */
+/* Changes of one deployment go one after another; of different ones at once (a lock for each of
+ * these by a hash of the id). What other processes do is seen by the record's etag. */
 #define BF_HOST_LOCKS 32
 
 struct bf_host {
@@ -34,7 +34,8 @@ static inline void bf_host_unlock(pthread_mutex_t **lock)
 	}
 }
 
-/* Holds every change back: for the reconciliation, whose list must not grow old while it is read. */
+/* Holds every change back: for the reconciliation, whose list must not grow old while it is
+ * read. */
 void bf_host_lock_all(struct bf_host *host);
 void bf_host_unlock_all(struct bf_host *host);
 
@@ -52,8 +53,8 @@ BF_MUST_CHECK enum belfry_status bf_record_decode(struct bf_host *host,
 /* The present revision, without reading the content. */
 BF_MUST_CHECK enum belfry_status bf_record_get_revision(struct bf_host *host, struct belfry_str id,
 		int64_t *ret_revision, struct belfry_error *err);
-/* Inserts (revision 0) or replaces: the record must have the deployment's revision; then revision and
- * times are those that were stored. BELFRY_PRECONDITION, BELFRY_CONFLICT (the name). */
+/* Inserts (revision 0) or replaces: the record must have the deployment's revision; then revision
+ * and times are those that were stored. BELFRY_PRECONDITION, BELFRY_CONFLICT (the name). */
 BF_MUST_CHECK enum belfry_status bf_record_save(struct bf_host *host,
 		struct bf_deployment *deployment, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_record_remove(struct bf_host *host, struct belfry_str id,

@@ -1,5 +1,5 @@
-/* A writer of outputs: answers of targets arrive on a loop that may not block, and go to the store by a
- * thread of their own. Private to this folder.
+/* A writer of outputs: answers of targets arrive on a loop that may not block, and go to the store
+ * by a thread of their own. Private to this folder.
  *
  * Memory     what waits is bounded by the calls that may be open, each with its answer's limit.
  * Threads    put from any; `done` is called on the writer's thread, and must not block. */
@@ -19,8 +19,9 @@ void bf_outputs_free(struct bf_outputs *outputs);
 
 typedef void (*bf_output_done_fn)(void *data);
 
-/* Text is copied. BELFRY_OK: `done` will be called, once, after the write was tried; a write that failed
- * is logged, and the output is lost, as documents.h allows. BELFRY_NOMEM: `done` will not be called. */
+/* Text is copied. BELFRY_OK: `done` will be called, once, after the write was tried; a write that
+ * failed is logged, and the output is lost, as documents.h allows. BELFRY_NOMEM: `done` will not
+ * be called. */
 BF_MUST_CHECK enum belfry_status bf_outputs_put(struct bf_outputs *outputs, struct belfry_id run,
 		struct belfry_str content_type, struct belfry_str bytes, bf_output_done_fn done,
 		void *data);

@@ -1,7 +1,7 @@
-/* The payload of a schedule: compact JSON of target, prompt, input and the deployment's id and name,
- * encoded once when a deployment is saved, and decoded where the Run is dispatched. Everything between
- * carries it as opaque bytes, so a prompt comes back as it went in (contract.md, T063), and a Run keeps
- * the content that it was made with (T060). */
+/* The payload of a schedule: compact JSON of target, prompt, input and the deployment's id and
+ * name, encoded once when a deployment is saved, and decoded where the Run is dispatched.
+ * Everything between carries it as opaque bytes, so a prompt comes back as it went in
+ * (contract.md, T063), and a Run keeps the content that it was made with (T060). */
 #include "host/deployment.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* Is the host ready? Asked by /readyz and by a watchdog. Pure reading of the provider's metrics; the log
- * gets a line when the answer changes, not each time somebody asks. */
+/* Is the host ready? Asked by /readyz and by a watchdog. Pure reading of the provider's metrics;
+ * the log gets a line when the answer changes, not each time somebody asks. */
 #include "host/backend.h"
 #include "host/host_priv.h"
 #include "host/runs.h"

@@ -1,9 +1,10 @@
-/* The reconciliation's stream. Documents are listed by name and the provider wants ids in order, so the ids
- * are gathered first (16 bytes each) and sorted, and each record is read when its turn comes.
+/* The reconciliation's stream. Documents are listed by name and the provider wants ids in order,
+ * so the ids are gathered first (16 bytes each) and sorted, and each record is read when its turn
+ * comes.
  *
- * Changes wait meanwhile: a deployment that was made after its id could have been gathered would be in the
- * provider and not in the list, and be taken for one that is to go. A record that another process takes
- * away meanwhile is passed over. */
+ * Changes wait meanwhile: a deployment that was made after its id could have been gathered would
+ * be in the provider and not in the list, and be taken for one that is to go. A record that
+ * another process takes away meanwhile is passed over. */
 #include "host/reconcile.h"
 
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 
 #include "host/host.h"
 
-/* BELFRY_OK; BELFRY_CORRUPT (a record cannot be read; detail names it), BELFRY_NOMEM, and what the seams
- * answer. Holds 16 bytes for each deployment and one decoded record at a time. */
+/* BELFRY_OK; BELFRY_CORRUPT (a record cannot be read; detail names it), BELFRY_NOMEM, and what the
+ * seams answer. Holds 16 bytes for each deployment and one decoded record at a time. */
 BF_MUST_CHECK enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* The records of deployments: documents of the kind "deployment", owned by the one owner, named by the
- * deployment's name (so the store keeps names unique), with the enabled bit among the flags (so lists can
- * ask for it), and the canonical content as bytes. The etag is the revision. */
+/* The records of deployments: documents of the kind "deployment", owned by the one owner, named by
+ * the deployment's name (so the store keeps names unique), with the enabled bit among the flags
+ * (so lists can ask for it), and the canonical content as bytes. The etag is the revision. */
 #include "base/error.h"
 #include "host/backend.h"
 #include "host/host_priv.h"

@@ -1,5 +1,5 @@
-/* Runs: questions and requests, passed to the provider, with the host's rules in front: the deployment must
- * be there, and a request key goes with a hash of what was asked for.
+/* Runs: questions and requests, passed to the provider, with the host's rules in front: the
+ * deployment must be there, and a request key goes with a hash of what was asked for.
  *
  * Not here  the JSON of a Run, and the words of `why`: the HTTP layer's. */
 #include "host/runs.h"

@@ -1,6 +1,6 @@
-/* Runs as the host sees them: lists, one with its attempts and output, Run now, replay, and why a due time
- * became no Run. What is handed out points into the caller's arena. An id that names nothing is answered
- * BELFRY_NOT_FOUND with the same words as a deployment's. */
+/* Runs as the host sees them: lists, one with its attempts and output, Run now, replay, and why a
+ * due time became no Run. What is handed out points into the caller's arena. An id that names
+ * nothing is answered BELFRY_NOT_FOUND with the same words as a deployment's. */
 #ifndef BF_HOST_RUNS_H
 #define BF_HOST_RUNS_H
 
@@ -21,13 +21,14 @@ BF_MUST_CHECK enum belfry_status bf_runs_list_attempts(struct bf_host *host, str
 		struct belfry_arena *arena, struct belfry_attempt **ret_attempts, size_t *ret_count,
 		struct belfry_error *err);
 
-/* Bytes [offset, offset + max) of a Run's output and its whole length; empty where there is none yet. */
+/* Bytes [offset, offset + max) of a Run's output and its whole length; empty where there is none
+ * yet. */
 BF_MUST_CHECK enum belfry_status bf_runs_read_output(struct bf_host *host, struct belfry_id run,
 		uint64_t offset, size_t max, struct belfry_arena *arena,
 		struct belfry_str *ret_bytes, uint64_t *ret_length, struct belfry_error *err);
 
-/* Run now and replay are stored when these answer. `key` (Idempotency-Key) may be empty; the same key with
- * another `request` (any text that says what was asked for) is BELFRY_KEY_REUSED. */
+/* Run now and replay are stored when these answer. `key` (Idempotency-Key) may be empty; the same
+ * key with another `request` (any text that says what was asked for) is BELFRY_KEY_REUSED. */
 struct bf_run_request {
 	struct belfry_str key;
 	struct belfry_str request;
@@ -58,8 +59,8 @@ BF_MUST_CHECK enum belfry_status bf_host_get_metrics(struct bf_host *host,
 		struct belfry_provider_metrics *ret_metrics, struct belfry_error *err);
 
 #define BF_HOST_FAULTS 8
-/* Why the host is not ready; 0: it is. A planner, dispatcher or keeper that has stood still for three
- * leases counts (contract.md, B21). A change is logged. Also what a watchdog is fed by. */
+/* Why the host is not ready; 0: it is. A planner, dispatcher or keeper that has stood still for
+ * three leases counts (contract.md, B21). A change is logged. Also what a watchdog is fed by. */
 size_t bf_host_list_faults(struct bf_host *host, const char *ret_reasons[BF_HOST_FAULTS]);
 
 #endif

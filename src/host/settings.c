@@ -1,6 +1,7 @@
 /* The settings: one table of name, kind, range and default; everything else reads it.
  *
- * Not here  where texts come from (files, flags, environment of the process), and what a setting does. */
+ * Not here  where texts come from (files, flags, environment of the process), and what a setting
+ * does. */
 #include "host/settings.h"
 
 #include "base/error.h"

@@ -1,8 +1,8 @@
 /* The host's settings: names, defaults and ranges of interface.md, in one table (settings.c).
  *
- * Values come as text, from the command line or from the environment (BELFRY_ and the name in capitals);
- * where the text comes from is the caller's. A setting that a later version carries out is known, shown
- * with its default, and refused by name where somebody gives another value.
+ * Values come as text, from the command line or from the environment (BELFRY_ and the name in
+ * capitals); where the text comes from is the caller's. A setting that a later version carries out
+ * is known, shown with its default, and refused by name where somebody gives another value.
  *
  * Threads  plain values; written before threads exist, read by all. */
 #ifndef BF_HOST_SETTINGS_H
@@ -38,12 +38,13 @@ struct bf_settings {
 /* The defaults. `processors`: of this machine, for exec_concurrent; 0 reads as 1. */
 void bf_settings_init(struct bf_settings *settings, int64_t processors);
 
-/* One value. BELFRY_OK; BELFRY_INVALID names the setting and what is right (also an unknown one). */
+/* One value. BELFRY_OK; BELFRY_INVALID names the setting and what is right (also an unknown
+ * one). */
 BF_MUST_CHECK enum belfry_status bf_settings_set(struct bf_settings *settings,
 		struct belfry_str name, struct belfry_str text, struct belfry_error *err);
 
-/* Every BELFRY_NAME=TEXT of `environment` (ended by NULL) whose NAME is a setting; others are somebody
- * else's. The message names the variable. */
+/* Every BELFRY_NAME=TEXT of `environment` (ended by NULL) whose NAME is a setting; others are
+ * somebody else's. The message names the variable. */
 BF_MUST_CHECK enum belfry_status bf_settings_read_environment(struct bf_settings *settings,
 		const char *const *environment, struct belfry_error *err);
 

@@ -1,5 +1,5 @@
-/* The API's frame: guard, route, answer. Every failure leaves as a problem document, made of public words
- * alone; its detail goes to the log, once, here. */
+/* The API's frame: guard, route, answer. Every failure leaves as a problem document, made of
+ * public words alone; its detail goes to the log, once, here. */
 #include "http/api.h"
 
 #include "base/error.h"

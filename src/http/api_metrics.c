@@ -1,6 +1,6 @@
-/* /metrics as OpenMetrics text (openmetrics.io, version 1.0.0), with the names of interface.md. Where the
- * provider cannot say how it is, belfry_store_up is 0 and the rest is left out, so that nothing stands
- * still in a graph that is not known. */
+/* /metrics as OpenMetrics text (openmetrics.io, version 1.0.0), with the names of interface.md.
+ * Where the provider cannot say how it is, belfry_store_up is 0 and the rest is left out, so that
+ * nothing stands still in a graph that is not known. */
 #include "base/error.h"
 #include "host/runs.h"
 #include "http/api_priv.h"

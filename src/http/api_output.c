@@ -1,5 +1,5 @@
-/* The route of a Run's output: text, whole or one range of bytes (RFC 9110, 14). It is always sent as plain
- * text: what a target answered is not ours, and must not run as a page of ours. */
+/* The route of a Run's output: text, whole or one range of bytes (RFC 9110, 14). It is always sent
+ * as plain text: what a target answered is not ours, and must not run as a page of ours. */
 #include "base/error.h"
 #include "host/runs.h"
 #include "http/api_priv.h"

@@ -1,5 +1,5 @@
-/* What the files of the API share. A route's function reads its call and fills the response, or returns
- * a failure with err, which becomes a problem document. */
+/* What the files of the API share. A route's function reads its call and fills the response, or
+ * returns a failure with err, which becomes a problem document. */
 #ifndef BF_HTTP_API_PRIV_H
 #define BF_HTTP_API_PRIV_H
 
@@ -22,8 +22,8 @@ typedef enum belfry_status (*bf_api_fn)(struct bf_api_call *call, struct belfry_
 
 /* --- asking (api_request.c) --- */
 
-/* Refuses every query parameter that is not named, and one that is given twice. `names` ends with NULL;
- * `later` (may be NULL) are those of a later version. */
+/* Refuses every query parameter that is not named, and one that is given twice. `names` ends with
+ * NULL; `later` (may be NULL) are those of a later version. */
 BF_MUST_CHECK enum belfry_status bf_api_check_parameters(const struct bf_api_call *call,
 		const char *const *names, const char *const *later, struct belfry_error *err);
 /* Each leaves *value as it is where the parameter is not there. */
@@ -35,8 +35,8 @@ BF_MUST_CHECK enum belfry_status bf_api_read_bool(const struct bf_api_call *call
 		bool *is_there, bool *value, struct belfry_error *err);
 struct belfry_str bf_api_text(const struct bf_api_call *call, const char *name);
 
-/* The body as JSON, owned by the caller. Where there is none: BELFRY_INVALID if it is needed, else an
- * empty object. */
+/* The body as JSON, owned by the caller. Where there is none: BELFRY_INVALID if it is needed, else
+ * an empty object. */
 BF_MUST_CHECK enum belfry_status bf_api_read_body(const struct bf_api_call *call, bool is_needed,
 		json_t **ret_body, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_api_refuse_body(const struct bf_api_call *call,

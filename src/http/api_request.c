@@ -1,5 +1,5 @@
-/* Reading requests strictly: parameters, header fields, bodies. Each refusal begins with the name of what
- * is wrong and says what would be right. */
+/* Reading requests strictly: parameters, header fields, bodies. Each refusal begins with the name
+ * of what is wrong and says what would be right. */
 #include "base/error.h"
 #include "base/timefmt.h"
 #include "host/runs.h"

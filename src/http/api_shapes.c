@@ -1,5 +1,6 @@
-/* The shapes of Runs and of answers to "why", with the fixed member names of interface.md, and all sentences
- * of `why` in one table. Only what is public goes in: `detail` of a Run or an attempt stays inside. */
+/* The shapes of Runs and of answers to "why", with the fixed member names of interface.md, and all
+ * sentences of `why` in one table. Only what is public goes in: `detail` of a Run or an attempt
+ * stays inside. */
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "http/api_priv.h"

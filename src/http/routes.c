@@ -1,5 +1,5 @@
-/* The table of routes, and its search. A path is matched part by part, each decoded once, so that an id
- * with an escaped slash is one part. {} stands for one part of any text. */
+/* The table of routes, and its search. A path is matched part by part, each decoded once, so that
+ * an id with an escaped slash is one part. {} stands for one part of any text. */
 #include "http/routes.h"
 
 #include "base/error.h"

@@ -17,7 +17,8 @@ static struct fake_provider *fake_of(struct belfry_provider *provider)
 	return (struct fake_provider *)(void *)provider;
 }
 
-/* Counts the call; the failure that the test has set, with its words in every text that there is. */
+/* Counts the call; the failure that the test has set, with its words in every text that there
+ * is. */
 static enum belfry_status enter(struct fake_provider *fake, enum fake_method method,
 		struct belfry_error *err)
 {

@@ -1,5 +1,6 @@
-/* A provider of the tests: keeps schedules and Runs in memory, dispatches nothing by itself, and answers
- * what a test tells it to. Also the reply handles of the handler seam, so that a test can play provider.
+/* A provider of the tests: keeps schedules and Runs in memory, dispatches nothing by itself, and
+ * answers what a test tells it to. Also the reply handles of the handler seam, so that a test can
+ * play provider.
  *
  * Threads  its methods from any; the fields that a test sets, before or between calls. */
 #ifndef FAKE_PROVIDER_H

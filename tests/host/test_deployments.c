@@ -1,5 +1,5 @@
-/* Deployments in the host: the start, two editors at once, and what is left when the store or memory fails
- * in the middle. */
+/* Deployments in the host: the start, two editors at once, and what is left when the store or
+ * memory fails in the middle. */
 #include "host_cases.h"
 
 #include "base/alloc.h"
@@ -236,8 +236,8 @@ static void a_change_by_another_process_is_a_conflict(void **state)
 
 /* --- faults --- */
 
-/* Whatever call fails, the record and the schedule agree after the next reconcile, and the answer is
- * true: a create that answered OK is there, one that was refused is not. */
+/* Whatever call fails, the record and the schedule agree after the next reconcile, and the answer
+ * is true: a create that answered OK is there, one that was refused is not. */
 static void a_store_that_fails_at_any_call_leaves_nothing_half(void **state)
 {
 	struct host_fixture *f = *state;
@@ -268,6 +268,86 @@ static void a_store_that_fails_at_any_call_leaves_nothing_half(void **state)
 			assert_int_equal(count_schedules(f), 0);
 		}
 	}
+}
+
+/* An edit that was answered OK is there; whatever was answered, the provider has what the record says. */
+static void an_edit_whose_store_fails_at_any_call_agrees_in_the_end(void **state)
+{
+	struct host_fixture *f = *state;
+	struct bf_fault *faults[] = {bf_store_fault_before(f->store),
+			bf_store_fault_after(f->store)};
+	char id[BELFRY_ID_TEXT_BYTES];
+	char text[60];
+	int number = 0;
+
+	create(f, "a", id);
+	for (size_t kind = 0; kind < 4; kind++) {
+		bool has_fired = true;
+		f->fake.fails[FAKE_APPLY] = kind < 2 ? BELFRY_OK : BELFRY_CAPACITY;
+		for (int64_t first = 1; has_fired; first++) {
+			struct bf_deployment_view view = {0};
+			(void)snprintf(text, sizeof(text), "{\"prompt\":\"%d\"}", ++number);
+			json_t *patch = parse(text);
+			bf_fault_arm(faults[kind % 2], first, 1);
+			enum belfry_status status = bf_deployments_edit(f->host, bf_str(id), 0,
+					patch, &view, NULL);
+			has_fired = bf_fault_fired(faults[kind % 2]) > 0;
+			bf_fault_arm(faults[kind % 2], 0, 0);
+			assert_true(kind < 2 || status != BELFRY_OK);
+			json_decref(view.json);
+			enum belfry_status applying = f->fake.fails[FAKE_APPLY];
+			f->fake.fails[FAKE_APPLY] = BELFRY_OK;
+			assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+			f->fake.fails[FAKE_APPLY] = applying;
+			assert_int_equal(bf_deployments_show(f->host, bf_str(id), &view, NULL),
+					BELFRY_OK);
+			if (status == BELFRY_OK) {
+				assert_string_equal(json_string_value(json_object_get(view.json,
+								    "prompt")),
+						json_string_value(
+								json_object_get(patch, "prompt")));
+			}
+			assert_int_equal(fake_find_schedule(&f->fake, id)->revision, view.revision);
+			json_decref(view.json);
+			json_decref(patch);
+		}
+	}
+}
+
+static void a_page_of_large_deployments_ends_early(void **state)
+{
+	struct host_fixture *f = *state;
+	struct bf_buf text = {0};
+	size_t pages = 0;
+	size_t seen = 0;
+	char cursor[1000] = "";
+
+	for (int i = 0; i < 60; i++) {
+		struct bf_deployment_view view;
+		bf_buf_clear(&text);
+		bf_buf_appendf(&text,
+				"{\"name\":\"n%02d\",\"rule\":{\"cron\":\"0 9 * * *\"},\"target\":{"
+				"\"kind\":\"webhook\",\"url\":\"https://hooks.example.org/x\"},"
+				"\"prompt\":\"%0*d\"}",
+				i, 400000, 0);
+		json_t *body = parse(text.ptr);
+		assert_int_equal(bf_deployments_create(f->host, body, &view, NULL), BELFRY_OK);
+		json_decref(view.json);
+		json_decref(body);
+	}
+	do {
+		struct bf_deployment_query query = {.limit = 200, .cursor = bf_str(cursor)};
+		json_t *list = NULL;
+		assert_int_equal(bf_deployments_list(f->host, &query, &list, NULL), BELFRY_OK);
+		seen += json_array_size(json_object_get(list, "items"));
+		const char *next = json_string_value(json_object_get(list, "next_cursor"));
+		(void)snprintf(cursor, sizeof(cursor), "%s", next != NULL ? next : "");
+		json_decref(list);
+		pages++;
+	} while (cursor[0] != '\0');
+	assert_int_equal(seen, 60);
+	assert_int_equal(pages, 3);
+	bf_buf_fini(&text);
 }
 
 static void memory_that_fails_at_any_call_leaves_nothing_half(void **state)
@@ -359,6 +439,8 @@ int run_deployment_tests(void)
 			CASE(edits_at_once_lose_nothing),
 			CASE(a_change_by_another_process_is_a_conflict),
 			CASE(a_store_that_fails_at_any_call_leaves_nothing_half),
+			CASE(an_edit_whose_store_fails_at_any_call_agrees_in_the_end),
+			CASE(a_page_of_large_deployments_ends_early),
 			CASE(memory_that_fails_at_any_call_leaves_nothing_half),
 			cmocka_unit_test(merge_patches_follow_the_rfc),
 #undef CASE

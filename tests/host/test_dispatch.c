@@ -1,5 +1,5 @@
-/* The handler: an invocation becomes a call of the target, and its answer the Run's end. The target is a
- * small server on loopback. */
+/* The handler: an invocation becomes a call of the target, and its answer the Run's end. The
+ * target is a small server on loopback. */
 #include "host_cases.h"
 
 #include "base/json.h"
@@ -47,8 +47,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes a deployment that calls `path` of the server, with more members of the target and of itself;
- * returns its schedule in the provider. */
+/* Makes a deployment that calls `path` of the server, with more members of the target and of
+ * itself; returns its schedule in the provider. */
 static const struct fake_schedule *make(struct dispatch_fixture *f, const char *path,
 		const char *target_members, const char *members)
 {

@@ -25,8 +25,8 @@ struct api_fixture {
 void api_fixture_start(struct api_fixture *fixture);
 void api_fixture_stop(struct api_fixture *fixture);
 
-/* One request with Host, and with Content-Type where there is a body; `fields` are more header lines, each
- * with its CR LF, or NULL. Returns the status. */
+/* One request with Host, and with Content-Type where there is a body; `fields` are more header
+ * lines, each with its CR LF, or NULL. Returns the status. */
 int api_ask(struct api_fixture *fixture, const char *method, const char *path, const char *fields,
 		const char *body);
 /* The same, and fails the test unless status and code are these ("" for an answer without one). */
