@@ -180,6 +180,27 @@ static enum belfry_status check_durations(const struct belfry_policies *p, struc
 	return BELFRY_OK;
 }
 
+/* A number that is in no list would lose its high bits in the store and come back as another value. */
+static enum belfry_status check_lists(const struct belfry_policies *p, struct belfry_error *err)
+{
+	const struct {
+		unsigned value;
+		unsigned count;
+		const char *pointer;
+	} rows[] = {
+			{p->interrupted, BELFRY_INTERRUPTED_COUNT, "/policies/interrupted"},
+			{p->dst_gap, BELFRY_DST_GAP_COUNT, "/policies/dst/gap"},
+			{p->dst_fold, BELFRY_DST_FOLD_COUNT, "/policies/dst/fold"},
+	};
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		if (rows[i].value >= rows[i].count) {
+			return bf_error_at(err, BELFRY_INVALID, rows[i].pointer,
+					"%s: there is no such value", rows[i].pointer + 1);
+		}
+	}
+	return BELFRY_OK;
+}
+
 /* What interface.md names and this version does not carry out yet is refused, never ignored. */
 static enum belfry_status check_offered(const struct belfry_policies *p, struct belfry_error *err)
 {
@@ -221,5 +242,6 @@ enum belfry_status bf_policies_check(const struct belfry_policies *policies,
 		return bf_error_at(err, BELFRY_INVALID, "/policies/retry/max_delay",
 				"policies/retry/max_delay: it may not be shorter than first_delay");
 	}
-	return check_offered(policies, err);
+	status = check_lists(policies, err);
+	return status == BELFRY_OK ? check_offered(policies, err) : status;
 }
