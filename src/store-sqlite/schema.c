@@ -178,7 +178,7 @@ static enum belfry_status read_number(struct bf_db *db, const char *text, int64_
 	return status;
 }
 
-static enum belfry_status refuse(const struct bf_db *db, enum belfry_status status,
+enum belfry_status bf_schema_refuse(const struct bf_db *db, enum belfry_status status,
 		struct belfry_error *err)
 {
 	if (status != BELFRY_CORRUPT) {
@@ -208,7 +208,7 @@ static enum belfry_status check_version(struct bf_db *db, const struct schema *s
 		status = read_number(db, "SELECT count(*) FROM sqlite_schema", &tables);
 	}
 	if (status != BELFRY_OK) {
-		return refuse(db, status, err);
+		return bf_schema_refuse(db, status, err);
 	}
 	if (application != APPLICATION_ID &&
 			(application != 0 || *ret_version != 0 || tables != 0)) {
@@ -286,7 +286,7 @@ static enum belfry_status check_keys(struct bf_db *db, const struct schema *sche
 	}
 	(void)sqlite3_finalize(query);
 	if (status != BELFRY_OK) {
-		return refuse(db, status, err);
+		return bf_schema_refuse(db, status, err);
 	}
 	if (i < schema->key_count) {
 		return bf_error_set(err, BELFRY_CONFIGURATION,
@@ -311,14 +311,14 @@ static enum belfry_status migrate(struct bf_db *db, const struct schema *schema,
 		status = apply(db, &schema->steps[version]);
 	}
 	if (status != BELFRY_OK) {
-		return refuse(db, status, err);
+		return bf_schema_refuse(db, status, err);
 	}
 	status = check_keys(db, schema, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
 	status = bf_db_prepare_all(db);
-	return status == BELFRY_OK ? BELFRY_OK : refuse(db, status, err);
+	return status == BELFRY_OK ? BELFRY_OK : bf_schema_refuse(db, status, err);
 }
 
 enum belfry_status bf_schema_migrate(struct bf_db *db, struct belfry_error *err)

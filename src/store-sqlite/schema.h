@@ -11,4 +11,9 @@ BF_MUST_CHECK enum belfry_status bf_schema_migrate(struct bf_db *db, struct belf
 BF_MUST_CHECK enum belfry_status bf_schema_migrate_output(struct bf_db *db,
 		struct belfry_error *err);
 
+/* What a failure while opening is to the operator: a file that cannot be read is BELFRY_CONFIGURATION,
+ * with the remedy; everything else as it is. */
+enum belfry_status bf_schema_refuse(const struct bf_db *db, enum belfry_status status,
+		struct belfry_error *err);
+
 #endif

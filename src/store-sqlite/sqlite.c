@@ -96,7 +96,7 @@ static enum belfry_status open_store(const struct belfry_store_options *options,
 	if (status == BELFRY_OK) {
 		status = bf_sqlite_connect(store);
 		if (status != BELFRY_OK) {
-			(void)bf_db_fail(&store->writer, status, err);
+			status = bf_schema_refuse(&store->writer, status, err);
 		}
 	}
 	if (status != BELFRY_OK) {
@@ -112,7 +112,7 @@ static enum belfry_status migrate_output(struct bf_sqlite *store, struct belfry_
 	enum belfry_status status = bf_sqlite_connect_output(store);
 
 	if (status != BELFRY_OK) {
-		return bf_db_fail(&store->output, status, err);
+		return bf_schema_refuse(&store->output, status, err);
 	}
 	status = bf_schema_migrate_output(&store->output, err);
 	if (status != BELFRY_OK) {

@@ -1,0 +1,137 @@
+/* Several threads on one store. Run again under the thread sanitizer. */
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#define THREADS 4
+#define ROUNDS  150
+
+struct worker {
+	struct belfry_store *store;
+	unsigned number;
+	unsigned failures;
+	pthread_t thread;
+};
+
+static struct belfry_id request_id(unsigned worker, unsigned round)
+{
+	struct belfry_id id = {{1, 0x90, 0, 0, 0, 0, 0x70, 0, 0x80}};
+
+	id.bytes[9] = (unsigned char)worker;
+	id.bytes[14] = (unsigned char)(round >> 8);
+	id.bytes[15] = (unsigned char)round;
+	return id;
+}
+
+static bool read_back(struct belfry_store *store, struct belfry_id id)
+{
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_list list = {.size = sizeof(list),
+			.kind = BELFRY_LIST_RUN_IDS,
+			.run_ids = &id,
+			.run_id_count = 1,
+			.limit = 1};
+	enum belfry_status status = bf_sqlite_store_ops.list(store, &list, &arena, NULL);
+
+	belfry_arena_fini(&arena);
+	return status == BELFRY_OK && list.count == 1;
+}
+
+static void *work(void *data)
+{
+	struct worker *worker = data;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "s%u", worker->number);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct belfry_id id = request_id(worker->number, i);
+		worker->failures += add_run(worker->store, name, id, "") != BELFRY_OK;
+		worker->failures += !read_back(worker->store, id);
+	}
+	return NULL;
+}
+
+static void four_threads_write_and_read_what_they_wrote(void **state)
+{
+	struct place place;
+	struct worker workers[THREADS];
+	struct bf_sqlite_counts before, after;
+
+	(void)state;
+	place_init(&place, false);
+	struct belfry_store *store = open_migrated(&place);
+	for (unsigned i = 0; i < THREADS; i++) {
+		char name[16];
+		(void)snprintf(name, sizeof(name), "s%u", i);
+		assert_true(put_schedule(store, name, clock_now() + BELFRY_HOUR) != 0);
+	}
+	bf_sqlite_get_counts(store, &before);
+	for (unsigned i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){.store = store, .number = i};
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+		assert_int_equal(workers[i].failures, 0);
+	}
+	bf_sqlite_get_counts(store, &after);
+	assert_int_equal(after.operations - before.operations, THREADS * ROUNDS);
+	assert_true(after.commits - before.commits < THREADS * ROUNDS);
+	close_store(store);
+	assert_int_equal(raw_number(&place, "SELECT count(*) FROM runs"), THREADS * ROUNDS);
+	assert_int_equal(raw_number(&place, "SELECT count(*) FROM queue"), THREADS * ROUNDS);
+	place_fini(&place);
+}
+
+/* --- an operation that fails undoes no other of its commit --- */
+
+static void *work_in_vain(void *data)
+{
+	struct worker *worker = data;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct belfry_document document = {.kind = BF_STR("k"),
+				.id = BF_STR("same"),
+				.bytes = BF_STR("x")};
+		worker->failures += bf_sqlite_store_ops.documents->put(worker->store, &document, 0,
+						    NULL) != BELFRY_CONFLICT;
+	}
+	return NULL;
+}
+
+static void a_refused_operation_undoes_no_other_of_its_commit(void **state)
+{
+	struct place place;
+	struct worker workers[THREADS];
+
+	(void)state;
+	place_init(&place, false);
+	struct belfry_store *store = open_migrated(&place);
+	struct belfry_document document = {
+			.kind = BF_STR("k"), .id = BF_STR("same"), .bytes = BF_STR("first")};
+	assert_int_equal(bf_sqlite_store_ops.documents->put(store, &document, 0, NULL), BELFRY_OK);
+	assert_true(put_schedule(store, "s0", clock_now() + BELFRY_HOUR) != 0);
+	assert_true(put_schedule(store, "s1", clock_now() + BELFRY_HOUR) != 0);
+	for (unsigned i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){.store = store, .number = i};
+		assert_int_equal(pthread_create(&workers[i].thread, NULL,
+						 i < 2 ? work : work_in_vain, &workers[i]),
+				0);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+		assert_int_equal(workers[i].failures, 0);
+	}
+	close_store(store);
+	assert_int_equal(raw_number(&place, "SELECT count(*) FROM runs"), 2 * ROUNDS);
+	assert_int_equal(raw_number(&place, "SELECT etag FROM documents"), 1);
+	place_fini(&place);
+}
+
+const struct CMUnitTest thread_tests[] = {
+		cmocka_unit_test(four_threads_write_and_read_what_they_wrote),
+		cmocka_unit_test(a_refused_operation_undoes_no_other_of_its_commit),
+};
+const size_t thread_test_count = sizeof(thread_tests) / sizeof(thread_tests[0]);
