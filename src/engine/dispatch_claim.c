@@ -76,7 +76,9 @@ static void take_claimed(struct bf_dispatcher *dispatcher, const struct belfry_c
 {
 	static const struct belfry_policies defaults = BELFRY_POLICIES_INIT;
 	struct bf_definition definition = {.policies = defaults};
-	bool is_takeover = dispatcher->claim.kind == BELFRY_CLAIM_TAKEOVER;
+	/* A takeover whose answer was lost is found among what is ours, and is one all the same. */
+	bool is_takeover = dispatcher->claim.kind == BELFRY_CLAIM_TAKEOVER ||
+			(dispatcher->claim.kind == BELFRY_CLAIM_OWNED && claimed->run.takeovers > 0);
 	bool is_start = dispatcher->claim.kind == BELFRY_CLAIM_QUEUE && claimed->run.attempt == 1;
 
 	/* A definition that cannot be read leaves the defaults: the Run still ends. */
