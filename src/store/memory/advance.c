@@ -215,7 +215,10 @@ static void apply_remove(struct mem_db *db, struct mem_schedule *schedule,
 	mem_text_free(&row->fair_key);
 	mem_text_free(&row->tz_version);
 	mem_text_free(&row->phase_reason);
-	schedule->present = NULL;
+	if (schedule->present != NULL) {
+		schedule->present->replaced_at = now;
+		schedule->present = NULL;
+	}
 	schedule->removed_at = now;
 	bf_list_move(&db->tombstones, &schedule->tombstone_link);
 }
@@ -291,6 +294,9 @@ static void apply_change(struct mem_db *db, const struct belfry_advance *advance
 	mem_text_move(&row->phase_reason, &change->phase_reason);
 	row->fired_count += item->fired_add;
 	row->last_fire_at = item->last_fire_at != 0 ? item->last_fire_at : row->last_fire_at;
+	if (found != NULL && change->revision != NULL) {
+		found->replaced_at = advance->now;
+	}
 	if (item->put != NULL) {
 		apply_put(db, schedule, item->put, change);
 	}

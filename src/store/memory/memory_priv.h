@@ -29,6 +29,7 @@ struct mem_revision {
 	struct belfry_str schedule;
 	int64_t revision;
 	uint32_t flags;
+	belfry_time replaced_at; /* 0: the present one */
 	struct belfry_str definition;
 	struct mem_payload *payload;
 };

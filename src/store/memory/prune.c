@@ -2,7 +2,8 @@
  *
  * A Run stays while it is open, or young, or among the newest of its deployment. A schedule whose
  * Runs were pruned says since when its history is kept; gaps before that go too. A tombstone goes
- * once it is old and the last of its Runs has gone, and takes revisions and gaps along. */
+ * once it is old and the last of its Runs has gone, and takes revisions and gaps along. A replaced
+ * revision goes like a Run of its age, once no Run needs it. */
 #include "store/memory/memory_priv.h"
 
 /* Coverage decides what was missed; no policy looks further back than this. */
@@ -157,6 +158,22 @@ static void prune_incarnations(struct mem_db *db, belfry_time now)
 	}
 }
 
+/* Old ones that no Run needs; until then a replay may still ask for them. A Run that is owed is not
+ * counted yet, so while anything is owed they all stay for the next pass. */
+static void prune_revisions(struct mem_db *db, const struct belfry_prune *prune, belfry_time now)
+{
+	struct mem_node *node = db->owed.first == NULL ? mem_tree_first(&db->revisions) : NULL;
+
+	while (node != NULL) {
+		struct mem_revision *row = BF_CONTAINER(node, struct mem_revision, by_number);
+		node = mem_tree_next(node);
+		if (row->users == 0 && row->replaced_at != 0 &&
+				bf_time_since(now, row->replaced_at) >= prune->keep_age) {
+			mem_revision_delete(db, row);
+		}
+	}
+}
+
 static enum belfry_status prune_runs(struct mem_db *db, struct belfry_prune *prune, belfry_time now)
 {
 	for (uint32_t looked_at = 0; looked_at < prune->max_rows; looked_at++) {
@@ -193,6 +210,7 @@ enum belfry_status mem_prune(struct belfry_store *store, struct belfry_prune *pr
 	enum belfry_status status = prune_runs(db, prune, now);
 	if (status == BELFRY_OK && prune->is_done) {
 		prune->next = (struct belfry_id){0};
+		prune_revisions(db, prune, now);
 		prune_tombstones(db, prune, now);
 		prune_incarnations(db, now);
 	}
