@@ -82,9 +82,10 @@ static void undo_create(struct bf_host *host, const struct bf_deployment *d,
 static enum belfry_status store_new(struct bf_host *host, struct bf_deployment *d,
 		struct belfry_error *err)
 {
-	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, bf_str(d->id));
-	enum belfry_status status = bf_record_save(host, d, err);
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 
+	bf_host_lock(host, bf_str(d->id), &lock);
+	enum belfry_status status = bf_record_save(host, d, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -197,10 +198,11 @@ static enum belfry_status patch_content(struct bf_host *host, const struct bf_de
 enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str id, int64_t revision,
 		const json_t *patch, struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, id);
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
 
+	bf_host_lock(host, id, &lock);
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
 		status = check_revision(&old, revision, err);
@@ -234,10 +236,11 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
 	struct bf_deployment_options options = {.grace = host->settings.grace, .is_stored = true};
-	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, id);
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
 
+	bf_host_lock(host, id, &lock);
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
 		status = check_revision(&old, revision, err);
@@ -265,9 +268,10 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str id,
 		int64_t revision, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = bf_host_lock_of(host, id);
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 	struct bf_deployment present = {0};
 
+	bf_host_lock(host, id, &lock);
 	enum belfry_status status = bf_record_get_revision(host, id, &present.revision, err);
 	if (status == BELFRY_OK) {
 		status = check_revision(&present, revision, err);

@@ -126,13 +126,12 @@ const struct bf_env *bf_host_env(const struct bf_host *host)
 	return host->options.env;
 }
 
-pthread_mutex_t *bf_host_lock_of(struct bf_host *host, struct belfry_str id)
+void bf_host_lock(struct bf_host *host, struct belfry_str id, pthread_mutex_t **ret_lock)
 {
 	size_t index = id.len > 0 ? (size_t)bf_hash64(0, id.ptr, id.len) % BF_HOST_LOCKS : 0;
-	pthread_mutex_t *lock = &host->locks[index];
 
-	(void)pthread_mutex_lock(lock); /* default kind, not held by this thread: cannot fail */
-	return lock;
+	(void)pthread_mutex_lock(&host->locks[index]); /* not held by this thread: cannot fail */
+	*ret_lock = &host->locks[index];
 }
 
 /* A change holds one lock at a time, so taking all of them in order cannot end in a circle. */

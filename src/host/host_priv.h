@@ -24,8 +24,8 @@ struct bf_host {
 	atomic_uint logged_faults; /* of readiness: which ones the log has (bits) */
 };
 
-/* Takes the lock of this id, and returns it for bf_host_unlock. */
-pthread_mutex_t *bf_host_lock_of(struct bf_host *host, struct belfry_str id);
+/* Takes the lock of this id. For BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL; */
+void bf_host_lock(struct bf_host *host, struct belfry_str id, pthread_mutex_t **ret_lock);
 
 static inline void bf_host_unlock(pthread_mutex_t **lock)
 {
