@@ -46,7 +46,8 @@ static int file_close(sqlite3_file *file)
 
 static int file_read(sqlite3_file *file, void *bytes, int len, sqlite3_int64 at)
 {
-	return fails(false) ? SQLITE_IOERR_READ : real(file)->pMethods->xRead(real(file), bytes, len, at);
+	return fails(false) ? SQLITE_IOERR_READ
+			    : real(file)->pMethods->xRead(real(file), bytes, len, at);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 at)
@@ -106,8 +107,9 @@ static int file_characteristics(sqlite3_file *file)
 
 static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **ret_map)
 {
-	return fails(false) ? SQLITE_IOERR_SHMMAP
-			    : real(file)->pMethods->xShmMap(real(file), page, size, extend, ret_map);
+	return fails(false)
+			? SQLITE_IOERR_SHMMAP
+			: real(file)->pMethods->xShmMap(real(file), page, size, extend, ret_map);
 }
 
 static int file_shm_lock(sqlite3_file *file, int from, int count, int flags)

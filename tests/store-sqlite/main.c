@@ -7,11 +7,10 @@ int main(void)
 
 	client_memory_install();
 	vfs_install();
-	failed += _cmocka_run_group_tests(
-			"process", process_tests, process_test_count, NULL, NULL);
+	failed += _cmocka_run_group_tests("process", process_tests, process_test_count, NULL, NULL);
 	failed += _cmocka_run_group_tests("open", open_tests, open_test_count, NULL, NULL);
-	failed += _cmocka_run_group_tests(
-			"operations", operation_tests, operation_test_count, NULL, NULL);
+	failed += _cmocka_run_group_tests("operations", operation_tests, operation_test_count, NULL,
+			NULL);
 	failed += _cmocka_run_group_tests("threads", thread_tests, thread_test_count, NULL, NULL);
 	failed += _cmocka_run_group_tests("faults", fault_tests, fault_test_count, NULL, NULL);
 	return failed;

@@ -28,8 +28,9 @@ static enum belfry_status do_put(struct work *work)
 			.flags = BELFRY_SCHEDULE_F_ENABLED,
 			.definition = BF_STR("definition"),
 			.payload = BF_STR("payload")};
-	struct belfry_advance_item item = {
-			.schedule = BF_STR("s"), .put = &put, .cursor = START,
+	struct belfry_advance_item item = {.schedule = BF_STR("s"),
+			.put = &put,
+			.cursor = START,
 			.tz_version = BF_STR("2026a")};
 	struct belfry_advance advance = {.size = sizeof(advance), .items = &item, .item_count = 1};
 	enum belfry_status status = bf_sqlite_store_ops.advance(work->store, &advance, NULL);
@@ -70,8 +71,8 @@ static enum belfry_status do_claim(struct work *work)
 			.holder = incarnation_id(1),
 			.max_runs = 10,
 			.max_bytes = 1000};
-	enum belfry_status status =
-			bf_sqlite_store_ops.claim_runs(work->store, &claim, &arena, NULL);
+	enum belfry_status status = bf_sqlite_store_ops.claim_runs(work->store, &claim, &arena,
+			NULL);
 
 	if (status == BELFRY_OK && claim.run_count > 0) {
 		work->fences[1] = claim.runs[0].run.fence;
@@ -211,8 +212,8 @@ static bool round_with(struct bf_fault *fault, int64_t n, bool before_open)
 		work.store = open_migrated(&work.place);
 	}
 	bf_fault_arm(fault, n, 1);
-	enum belfry_status status =
-			before_open ? try_open_migrated(&work.place, &work.store, &err) : BELFRY_OK;
+	enum belfry_status status = before_open ? try_open_migrated(&work.place, &work.store, &err)
+						: BELFRY_OK;
 	for (size_t i = 0; status == BELFRY_OK && i < STEPS; i++) {
 		answers[i] = steps[i].run(&work);
 		if (!may_answer(answers[i])) {
@@ -340,8 +341,9 @@ static void t066_a_failure_names_no_engine(void **state)
 {
 	struct work work = {0};
 	struct belfry_error err = {0};
-	struct belfry_document document = {
-			.kind = BF_STR("k"), .id = BF_STR("d"), .bytes = BF_STR("bytes")};
+	struct belfry_document document = {.kind = BF_STR("k"),
+			.id = BF_STR("d"),
+			.bytes = BF_STR("bytes")};
 
 	(void)state;
 	place_init(&work.place, true);

@@ -196,10 +196,11 @@ static void t022_refuses_runs_without_their_primary_key(void **state)
 	(void)state;
 	place_init(&place, true);
 	close_store(open_migrated(&place));
-	raw_exec(&place, "CREATE TABLE copy AS SELECT * FROM runs; DROP TABLE runs;"
-			 "ALTER TABLE copy RENAME TO runs;"
-			 "CREATE INDEX runs_history ON runs(schedule, id);"
-			 "CREATE INDEX runs_rare ON runs(schedule, id) WHERE status > 3;");
+	raw_exec(&place,
+			"CREATE TABLE copy AS SELECT * FROM runs; DROP TABLE runs;"
+			"ALTER TABLE copy RENAME TO runs;"
+			"CREATE INDEX runs_history ON runs(schedule, id);"
+			"CREATE INDEX runs_rare ON runs(schedule, id) WHERE status > 3;");
 	refused(&place, "\"runs\" has lost its unique key (id)");
 	place_fini(&place);
 }
@@ -211,9 +212,10 @@ static void t022_a_unique_index_that_holds_for_some_rows_is_no_key(void **state)
 	(void)state;
 	place_init(&place, true);
 	close_store(open_migrated(&place));
-	raw_exec(&place, "CREATE TABLE copy AS SELECT * FROM runs; DROP TABLE runs;"
-			 "ALTER TABLE copy RENAME TO runs;"
-			 "CREATE UNIQUE INDEX runs_some ON runs(id) WHERE state = 1;");
+	raw_exec(&place,
+			"CREATE TABLE copy AS SELECT * FROM runs; DROP TABLE runs;"
+			"ALTER TABLE copy RENAME TO runs;"
+			"CREATE UNIQUE INDEX runs_some ON runs(id) WHERE state = 1;");
 	refused(&place, "\"runs\" has lost its unique key (id)");
 	place_fini(&place);
 }
@@ -225,8 +227,9 @@ static void t022_refuses_other_tables_without_their_keys(void **state)
 	(void)state;
 	place_init(&place, true);
 	close_store(open_migrated(&place));
-	raw_exec(&place, "CREATE TABLE copy AS SELECT * FROM request_keys; DROP TABLE request_keys;"
-			 "ALTER TABLE copy RENAME TO request_keys;");
+	raw_exec(&place,
+			"CREATE TABLE copy AS SELECT * FROM request_keys; DROP TABLE request_keys;"
+			"ALTER TABLE copy RENAME TO request_keys;");
 	refused(&place, "\"request_keys\"");
 	place_fini(&place);
 }

@@ -39,8 +39,7 @@ static void runs_born_before_the_low_mark_are_taken_over(void **state)
 	size_t taken = 0;
 	bool is_short = false;
 	while (!is_short) {
-		struct belfry_claim claimed =
-				claim(*state, BELFRY_CLAIM_TAKEOVER, 2, 700, &arena);
+		struct belfry_claim claimed = claim(*state, BELFRY_CLAIM_TAKEOVER, 2, 700, &arena);
 		assert_true(claimed.run_count > 0 || claimed.is_short);
 		for (size_t i = 0; i < claimed.run_count; i++) {
 			assert_int_equal(claimed.runs[i].run.takeovers, 1);
@@ -137,8 +136,9 @@ static void an_item_that_cannot_be_written_stops_no_other(void **state)
 		versions[i] = put_schedule(*state, ids[i], START);
 	}
 	close_store(*state);
-	raw_exec(&place, "CREATE TRIGGER broken BEFORE UPDATE ON schedules WHEN old.id='b'"
-			 " BEGIN SELECT RAISE(ABORT, 'broken'); END");
+	raw_exec(&place,
+			"CREATE TRIGGER broken BEFORE UPDATE ON schedules WHEN old.id='b'"
+			" BEGIN SELECT RAISE(ABORT, 'broken'); END");
 	*state = open_migrated(&place);
 	for (size_t i = 0; i < 3; i++) {
 		runs[i] = (struct belfry_new_run){.id = run_id(ids[i], START),
@@ -151,8 +151,7 @@ static void an_item_that_cannot_be_written_stops_no_other(void **state)
 				.runs = &runs[i],
 				.run_count = 1};
 	}
-	struct belfry_advance advance = {
-			.size = sizeof(advance), .items = items, .item_count = 3};
+	struct belfry_advance advance = {.size = sizeof(advance), .items = items, .item_count = 3};
 	assert_int_equal(bf_sqlite_store_ops.advance(*state, &advance, NULL), BELFRY_OK);
 	assert_int_equal(items[0].result, BELFRY_OK);
 	assert_int_equal(items[1].result, BELFRY_CORRUPT);
@@ -170,11 +169,8 @@ static void a_payload_is_kept_once_and_goes_with_the_last_run(void **state)
 			.flags = BELFRY_SCHEDULE_F_ENABLED,
 			.definition = BF_STR("second"),
 			.payload = BF_STR("payload")};
-	struct belfry_advance_item item = {.schedule = BF_STR("s"),
-			.put = &put,
-			.cursor = START};
-	struct belfry_advance advance = {
-			.size = sizeof(advance), .items = &item, .item_count = 1};
+	struct belfry_advance_item item = {.schedule = BF_STR("s"), .put = &put, .cursor = START};
+	struct belfry_advance advance = {.size = sizeof(advance), .items = &item, .item_count = 1};
 	struct belfry_prune prune = {.size = sizeof(prune), .max_rows = 100};
 	belfry_fence fence;
 

@@ -72,8 +72,9 @@ static void what_was_acknowledged_is_there_after_a_kill(void **state)
 			assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
 		}
 		close_store(store);
-		assert_int_equal(raw_number(&place, "SELECT count(*) FROM pragma_integrity_check"
-						    " WHERE integrity_check='ok'"),
+		assert_int_equal(raw_number(&place,
+						 "SELECT count(*) FROM pragma_integrity_check"
+						 " WHERE integrity_check='ok'"),
 				1);
 		place_fini(&place);
 	}
@@ -157,8 +158,9 @@ static void b14_a_file_that_cannot_grow_is_unavailable_and_then_goes_on(void **s
 	}
 	assert_int_equal(waitpid(child, &result, 0), child);
 	assert_int_equal(result, 0);
-	assert_int_equal(raw_number(&place, "SELECT count(*) FROM pragma_integrity_check"
-					    " WHERE integrity_check='ok'"),
+	assert_int_equal(raw_number(&place,
+					 "SELECT count(*) FROM pragma_integrity_check"
+					 " WHERE integrity_check='ok'"),
 			1);
 	place_fini(&place);
 }

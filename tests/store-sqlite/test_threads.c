@@ -109,8 +109,9 @@ static void a_refused_operation_undoes_no_other_of_its_commit(void **state)
 	(void)state;
 	place_init(&place, false);
 	struct belfry_store *store = open_migrated(&place);
-	struct belfry_document document = {
-			.kind = BF_STR("k"), .id = BF_STR("same"), .bytes = BF_STR("first")};
+	struct belfry_document document = {.kind = BF_STR("k"),
+			.id = BF_STR("same"),
+			.bytes = BF_STR("first")};
 	assert_int_equal(bf_sqlite_store_ops.documents->put(store, &document, 0, NULL), BELFRY_OK);
 	assert_true(put_schedule(store, "s0", clock_now() + BELFRY_HOUR) != 0);
 	assert_true(put_schedule(store, "s1", clock_now() + BELFRY_HOUR) != 0);
