@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/timefmt.h"
 #include "model/run.h"
 
 void bf_coverage_fini(struct bf_coverage *coverage)
@@ -29,7 +30,7 @@ static void merge_spans(struct bf_coverage *coverage)
 	for (size_t i = 0; i < coverage->span_count; i++) {
 		struct bf_span span = coverage->spans[i];
 		struct bf_span *last = kept > 0 ? &coverage->spans[kept - 1] : NULL;
-		if (last != NULL && span.from <= last->to + 1) {
+		if (last != NULL && span.from <= bf_time_add(last->to, 1)) {
 			last->to = BF_MAX(last->to, span.to);
 		} else {
 			coverage->spans[kept++] = span;
@@ -59,7 +60,7 @@ enum belfry_status bf_coverage_read(struct bf_coverage *coverage,
 				other->covered_until};
 		if (other->ended_at == 0) {
 			coverage->undecided_from = BF_MIN(coverage->undecided_from,
-					other->covered_until + 1);
+					bf_time_add(other->covered_until, 1));
 		}
 	}
 	if (coverage->span_count > 0) {

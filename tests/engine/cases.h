@@ -1,0 +1,8 @@
+/* The test groups of the engine: each runs its cases and returns how many failed. */
+#ifndef ENGINE_CASES_H
+#define ENGINE_CASES_H
+
+int run_coverage_tests(void);
+int run_settle_tests(void);
+
+#endif

@@ -1,0 +1,21 @@
+/* Runs every group of the engine's tests; the exit status is the number of failed cases. */
+#include "cases.h"
+
+#include <stddef.h>
+
+#include "support.h"
+
+int main(void)
+{
+	int (*const groups[])(void) = {
+			run_coverage_tests,
+			run_settle_tests,
+	};
+	int failed = 0;
+
+	for (size_t i = 0; i < BF_COUNT(groups); i++) {
+		failed += groups[i]();
+	}
+	zones_free();
+	return failed;
+}
