@@ -4,5 +4,6 @@
 
 int main(void)
 {
-	return test_tree() + test_wrapper() + test_lies() + test_document_mode() + test_no_memory();
+	return test_tree() + test_wrapper() + test_lies() + test_document_mode() +
+			test_revisions() + test_no_memory();
 }

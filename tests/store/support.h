@@ -50,6 +50,7 @@ int test_wrapper(void);
 int test_lies(void);
 int test_document_mode(void);
 int test_no_memory(void);
+int test_revisions(void);
 int test_tree(void);
 
 #endif
