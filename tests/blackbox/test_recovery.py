@@ -1,0 +1,187 @@
+"""What a kill leaves behind, and that it is taken up again under the same Run id and Session."""
+import http.client
+import threading
+import time
+
+import pytest
+
+import belfry
+
+NEVER = '0 0 1 1 *'
+
+
+def test_t037_t043_a_kill_during_a_call_is_taken_up_under_the_same_run_and_session(server, receiver):
+    gate = threading.Event()
+    receiver.answer = lambda call: belfry.Answer(gate=gate) if len(receiver.calls) == 1 else None
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    run = server.run_now(id_)['id']
+    receiver.wait_calls(1, run=run)
+    before = server.wait_run(run, 'RUNNING')
+    server.kill()
+    gate.set()
+    server.start()
+    calls = receiver.wait_calls(2, run=run)
+    after = server.wait_run(run)
+    assert before['session_id'] in (None, after['session_id'])
+    assert after['session_id'] is not None
+    assert calls[1].fence > calls[0].fence
+    assert calls[0].body == calls[1].body  # a repeated attempt is the same attempt
+    assert {c.run for c in receiver.calls} == {run}
+    assert (before['attempt'], after['attempt']) == (1, 1)  # a takeover costs none
+    assert server.metrics()['belfry_takeovers_total'] >= 1
+
+
+@pytest.mark.parametrize('point', ['before-admit-turn', 'record-before-commit', 'record-after-commit',
+                                   'plan-before-commit', 'plan-after-commit'])
+def test_t043_every_crash_point_is_survived(make_server, receiver, point):
+    """A scheduled Run is killed at the point; its one id ends all the same. plan-before-commit: the due
+    time was covered, so the next start makes the Run."""
+    server = make_server(binary=belfry.TEST_BINARY, beat='PT0.25S', lease='PT4S')
+    at = belfry.spot(2.5)
+    id_ = server.create('bell', belfry.cron_at(at), receiver.url, policies={'grace': 'PT0S'})['id']
+    server.stop()
+    server.start(crash_point=point)
+    assert server.answering + 0.5 < at
+    died = server.wait_death()
+    assert died >= at - 0.1
+    server.start()
+    run = belfry.due_id(id_, at)
+    receiver.wait_calls(1, run=run)
+    ended = server.wait_run(run)
+    assert belfry.instant_of(ended['due_at']) == at
+    assert {c.run for c in receiver.calls} == {run}
+    assert all(c.arrived >= at for c in receiver.calls)
+    # called before the kill and again after it only where the answer was not stored
+    assert len(receiver.calls) == (2 if point == 'record-before-commit' else 1)
+
+
+def test_t051_run_now_outlives_a_kill_at_once(server, receiver):
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    for _ in range(5):
+        client = server.client()
+        run = client.ask('POST', f'/v1/deployments/{id_}/runs')
+        server.kill()
+        client.close()
+        assert run.status == 202
+        server.start()
+        receiver.wait_calls(1, run=run.json['id'])
+        server.wait_run(run.json['id'])
+    assert len(server.runs(id_)) == 5
+    assert len({c.run for c in receiver.calls}) == 5
+
+
+def test_t043_a_kill_during_recovery_is_survived(make_server, receiver):
+    """Killed between a call's answer and its record, and again where the next process has just taken the
+    Run over."""
+    server = make_server(binary=belfry.TEST_BINARY)
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    server.stop()
+    server.start(crash_point='record-before-commit')
+    run = run_now_until_killed(server, id_)
+    receiver.wait_calls(1)
+    server.start(crash_point='claim-after-commit', ready=False)
+    server.wait_death()
+    server.start()
+    receiver.wait_calls(2)
+    ended = server.wait_all_ended(id_)
+    assert [r['status'] for r in ended] == ['COMPLETED']
+    assert {c.run for c in receiver.calls} == {ended[0]['id']}
+    assert run in (None, ended[0]['id'])
+    fences = [c.fence for c in receiver.calls]
+    assert fences == sorted(set(fences))
+
+
+def run_now_until_killed(server, id_):
+    """The Run's id, or None where the host was killed before it could answer."""
+    run = None
+    try:
+        run = server.run_now(id_)['id']
+    except (OSError, http.client.HTTPException):
+        pass
+    server.wait_death()
+    return run
+
+
+def test_t042_a_run_that_always_dies_with_its_process_is_given_up(make_server, receiver):
+    server = make_server(binary=belfry.TEST_BINARY, recovery_limit=3)
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    server.stop()
+    server.start(crash_point='before-admit-turn')
+    run = run_now_until_killed(server, id_)
+    kills = 1
+
+    def is_given_up():
+        try:
+            return all(r['status'] == 'FAILED' for r in server.runs(id_))
+        except (OSError, http.client.HTTPException):
+            return False
+    while True:
+        server.start(crash_point='before-admit-turn', ready=False)
+        belfry.wait_for(lambda: not server.is_running() or is_given_up(), 'a kill or an end')
+        if server.is_running():
+            break
+        server.wait_death()
+        kills += 1
+        assert kills < 6
+    assert kills == 4  # the first time, and three takeovers
+    runs = server.runs(id_)
+    assert [r['status'] for r in runs] == ['FAILED']
+    assert run in (None, runs[0]['id'])
+    assert runs[0]['error']['code'] == 'RECOVERY_LIMIT'
+    assert receiver.calls == []
+    # and others run
+    server.stop()
+    server.start()
+    server.wait_run(server.run_now(id_)['id'])
+
+
+def test_t080_stop_during_a_call_hands_the_run_back(make_server, receiver):
+    """TERM while a call hangs: the process ends within its stop_time, and the next one takes up the Run."""
+    server = make_server(stop_time='PT1S')
+    gate = threading.Event()
+    receiver.answer = lambda call: belfry.Answer(gate=gate) if len(receiver.calls) == 1 else None
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    run = server.run_now(id_)['id']
+    receiver.wait_calls(1, run=run)
+    begun = time.monotonic()
+    assert server.stop() == 0
+    assert time.monotonic() - begun < 15
+    gate.set()
+    server.start()
+    receiver.wait_calls(2, run=run)
+    server.wait_run(run)
+
+
+def test_t081_stop_during_a_call_that_finishes_stores_its_end(server, receiver):
+    receiver.answer = lambda call: belfry.Answer(delay=0.7)
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    run = server.run_now(id_)['id']
+    receiver.wait_calls(1, run=run)
+    assert server.stop() == 0
+    server.start()
+    assert server.run(run)['status'] == 'COMPLETED'
+    assert len(receiver.calls) == 1
+
+
+def test_one_process_holds_a_data_folder_and_a_standby_takes_over(make_server, receiver):
+    first = make_server()
+    id_ = first.create('bell', '* * * * * *', receiver.url)['id']
+    second = make_server(start=False, folder=first.folder)
+    with pytest.raises(AssertionError) as refused:
+        second.start()
+    assert 'belfry' in str(refused.value)
+    second.process.stdout.close()
+    second.process = None
+    standby = make_server(start=False, folder=first.folder)
+    standby.arguments.append('--standby')
+    begun = threading.Thread(target=standby.start, daemon=True)
+    begun.start()
+    receiver.wait_calls(2)
+    killed = first.kill()
+    begun.join(30)
+    assert not begun.is_alive()
+    last = belfry.next_second(1)
+    receiver.wait_calls(1, due_at=float(last))
+    by_due = receiver.runs_by_due()
+    for due in range(int(killed) + 1, last + 1):  # within the grace of a minute
+        assert by_due[float(due)] == {belfry.due_id(id_, due)}
