@@ -222,7 +222,7 @@ static void a_run_may_be_made_ended(struct belfry_store_trial *trial)
 	CHECK(trial, bf_suite_claim(trial, BELFRY_CLAIM_QUEUE, holder, 9).run_count == 0);
 }
 
-/* The host's own Session carries the Run's id and is stored with it (T024 without a commit more). */
+/* The host's own Session carries the Run's id and is stored with it (T024, no commit more). */
 static void check_local_session(struct belfry_store_trial *trial, struct belfry_id id)
 {
 	struct belfry_run run = bf_suite_run(trial, id);

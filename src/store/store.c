@@ -2,7 +2,8 @@
  *
  * Every operation goes the same way: check the arguments, count, pass the fault point before, call,
  * pass the fault point after, verify the answer, and on anything but BELFRY_OK clear the answer, so
- * that nobody reads what was not answered. The rules are in store_check.c and store_verify.c. */
+ * that nobody reads what was not answered. The rules are in store_table.c, store_check.c and
+ * store_verify.c. */
 #include "store/store.h"
 
 #include <stdatomic.h>
@@ -21,92 +22,6 @@ struct bf_store {
 	atomic_ullong failures[BF_STORE_METHOD_COUNT];
 };
 
-/* --- the table --- */
-
-/* Everything up to `list` must be there. */
-#define REQUIRED_SIZE                                                                              \
-	(offsetof(struct belfry_store_ops, list) + sizeof(((struct belfry_store_ops *)0)->list))
-
-static const char *missing_method(const struct belfry_store_ops *ops)
-{
-	return ops->open == NULL                  ? "open"
-			: ops->migrate == NULL    ? "migrate"
-			: ops->close == NULL      ? "close"
-			: ops->time == NULL       ? "time"
-			: ops->beat == NULL       ? "beat"
-			: ops->advance == NULL    ? "advance"
-			: ops->add_runs == NULL   ? "add_runs"
-			: ops->claim_runs == NULL ? "claim_runs"
-			: ops->record == NULL     ? "record"
-			: ops->prune == NULL      ? "prune"
-			: ops->list == NULL       ? "list"
-						  : NULL;
-}
-
-static const char *missing_document_method(const struct belfry_document_ops *ops)
-{
-	return ops->get == NULL                    ? "documents.get"
-			: ops->put == NULL         ? "documents.put"
-			: ops->remove == NULL      ? "documents.remove"
-			: ops->list == NULL        ? "documents.list"
-			: ops->put_output == NULL  ? "documents.put_output"
-			: ops->read_output == NULL ? "documents.read_output"
-						   : NULL;
-}
-
-/* A table may be longer than ours (newer) or shorter (older): what it has not, stays NULL. */
-static void copy_ops(struct belfry_store_ops *to, const struct belfry_store_ops *from)
-{
-	*to = (struct belfry_store_ops){0};
-	memcpy(to, from, BF_MIN(from->size, sizeof(*to)));
-}
-
-static enum belfry_status check_documents(const struct belfry_store_ops *ops,
-		struct belfry_error *err)
-{
-	if (ops->documents == NULL) {
-		return BELFRY_OK;
-	}
-	if (ops->documents->size < sizeof(*ops->documents)) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"store %s: its documents table is too short: build it anew",
-				ops->name);
-	}
-	const char *missing = missing_document_method(ops->documents);
-	if (missing != NULL) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"store %s: the required method %s is missing", ops->name, missing);
-	}
-	return BELFRY_OK;
-}
-
-enum belfry_status bf_store_check_ops(const struct belfry_store_ops *ops, struct belfry_error *err)
-{
-	struct belfry_store_ops copy;
-
-	if (ops == NULL) {
-		return bf_error_set(err, BELFRY_CONFIGURATION, "store: it has no method table");
-	}
-	if (ops->seams_abi != BELFRY_SEAMS_ABI) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"store: built for version %u of the seams, not %u: build it anew",
-				(unsigned)ops->seams_abi, BELFRY_SEAMS_ABI);
-	}
-	if (ops->size < REQUIRED_SIZE || ops->name == NULL || ops->name[0] == '\0') {
-		return bf_error_set(err, BELFRY_CONFIGURATION, "store %s: its method table %s",
-				ops->name != NULL ? ops->name : "",
-				ops->size < REQUIRED_SIZE ? "is too short: build it anew"
-							  : "has no name");
-	}
-	copy_ops(&copy, ops);
-	const char *missing = missing_method(&copy);
-	if (missing != NULL) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"store %s: the required method %s is missing", ops->name, missing);
-	}
-	return check_documents(&copy, err);
-}
-
 /* --- life --- */
 
 /* Puts a checked store into a new wrapper. */
@@ -120,7 +35,7 @@ static enum belfry_status wrapper_new(struct belfry_store *inner, bool is_shared
 	}
 	store->inner = inner;
 	store->is_shared = is_shared;
-	copy_ops(&store->ops, inner->ops);
+	bf_store_copy_ops(&store->ops, inner->ops);
 	if (store->ops.documents != NULL) {
 		store->documents = *store->ops.documents;
 	}
@@ -133,8 +48,8 @@ static void close_taken(struct belfry_store *taken)
 {
 	const struct belfry_store_ops *ops = taken->ops;
 
-	if (ops != NULL && ops->seams_abi == BELFRY_SEAMS_ABI && ops->size >= REQUIRED_SIZE &&
-			ops->close != NULL) {
+	if (ops != NULL && ops->seams_abi == BELFRY_SEAMS_ABI &&
+			ops->size >= BF_STORE_REQUIRED_SIZE && ops->close != NULL) {
 		ops->close(taken);
 	}
 }

@@ -7,6 +7,12 @@
 #include "model/run.h"
 #include "store/store.h"
 
+/* The table (store_table.c). Everything up to `list` must be there; one may be longer than ours
+ * (newer) or shorter (older): what it has not, is NULL in the copy. */
+#define BF_STORE_REQUIRED_SIZE                                                                     \
+	(offsetof(struct belfry_store_ops, list) + sizeof(((struct belfry_store_ops *)0)->list))
+void bf_store_copy_ops(struct belfry_store_ops *to, const struct belfry_store_ops *from);
+
 /* What goes in (store_check.c): BELFRY_OK, or BELFRY_INVALID with the rule that was broken. */
 enum belfry_status bf_check_beat(const struct belfry_beat *beat, struct belfry_error *err);
 enum belfry_status bf_check_advance(const struct belfry_advance *advance, struct belfry_error *err);

@@ -1,4 +1,4 @@
-/* Which revisions the memory store keeps: the present one, those that a Run needs, and young ones. */
+/* Which revisions the memory store keeps: the present one, those with a Run, and young ones. */
 #include "support.h"
 
 static enum belfry_status request(struct test_store *test, unsigned n, int64_t revision)
