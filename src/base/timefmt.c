@@ -222,6 +222,11 @@ enum belfry_status bf_time_parse(struct belfry_str text, belfry_time *ret_time)
 	}
 	int64_t seconds = bf_days_from_civil(year, month, day) * DAY_S + hour * 3600 + minute * 60 +
 			second - offset;
+	/* An offset or a leap second may lead out of the years that can be written again. */
+	if (seconds < bf_days_from_civil(1, 1, 1) * DAY_S ||
+			seconds >= bf_days_from_civil(10000, 1, 1) * DAY_S) {
+		return BELFRY_INVALID;
+	}
 	*ret_time = seconds * BELFRY_SECOND + us;
 	return BELFRY_OK;
 }

@@ -25,7 +25,8 @@ int64_t bf_days_from_civil(int64_t year, int month, int day);
  * Buffer: BF_TIME_TEXT_BYTES. */
 void bf_time_format(belfry_time time, int32_t offset_s, char *buffer);
 /* Reads RFC 3339 with "Z" or an offset, 'T' or one space between, up to nine digits of fraction
- * (cut to microseconds), years 1 to 9999; a leap second (:60) reads as the next second.
+ * (cut to microseconds), years 1 to 9999 there and in UTC; a leap second (:60) reads as the next
+ * second.
  * BELFRY_INVALID otherwise. */
 BF_MUST_CHECK enum belfry_status bf_time_parse(struct belfry_str text, belfry_time *ret_time);
 
