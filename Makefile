@@ -1,6 +1,6 @@
 # A convenience above Meson, which does the work: `make` alone lists what there is to make.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo run test torture bench format clean
+.PHONY: help setup build demo run test torture fuzz bench format clean
 
 help:
 	@echo 'make demo      see Belfry keep its promise: half a minute, a kill -9 in the middle'
@@ -8,6 +8,7 @@ help:
 	@echo 'make build     compile everything; the command is build/belfry'
 	@echo 'make test      every test, also under the sanitizers'
 	@echo 'make torture   the long tests'
+	@echo 'make fuzz      a minute of new input for every parser (needs clang)'
 	@echo 'make bench     the measurements of docs/performance.md'
 	@echo 'make format    lay the C files out by .clang-format (version 14)'
 	@echo 'make setup     install what building and testing need (apt; the others do it too)'
@@ -40,6 +41,9 @@ test: setup
 torture: setup
 	@tools/run-tests torture
 
+fuzz: setup
+	@tools/run-fuzz
+
 bench: setup
 	@tools/run-bench
 
@@ -47,4 +51,4 @@ format:
 	@tools/check-format --fix
 
 clean:
-	rm -rf build build-asan build-tsan build-release
+	rm -rf build build-asan build-tsan build-release build-fuzz

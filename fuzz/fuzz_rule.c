@@ -3,22 +3,12 @@
  * The first byte chooses dialect and policies, the rest is the text. Besides memory errors it looks for
  * broken promises: a refusal has words and a position within the text, answers rise strictly, and what
  * was answered is answered again from one microsecond before. */
-#include <stdlib.h>
-
 #include <belfry/calendar.h>
 
 #include "base/json.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static struct belfry_zones *zones;
-
-static void require(bool is_kept)
-{
-	if (!is_kept) {
-		abort();
-	}
-}
 
 static void ask(const struct belfry_rule *rule)
 {
@@ -30,8 +20,8 @@ static void ask(const struct belfry_rule *rule)
 		if (belfry_rule_next(rule, before, &due) != BELFRY_OK) {
 			return;
 		}
-		require(due > before);
-		require(belfry_rule_next(rule, due - 1, &again) == BELFRY_OK && again == due);
+		fuzz_require(due > before);
+		fuzz_require(belfry_rule_next(rule, due - 1, &again) == BELFRY_OK && again == due);
 	}
 }
 
@@ -43,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (zones == NULL) {
 		bf_json_init();
-		require(belfry_zones_new(NULL, &zones, NULL) == BELFRY_OK);
+		fuzz_require(belfry_zones_new(NULL, &zones, NULL) == BELFRY_OK);
 	}
 	if (size == 0) {
 		return 0;
@@ -58,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask(rule);
 		belfry_rule_free(rule);
 	} else {
-		require(status == BELFRY_INVALID_SCHEDULE && err.message[0] != '\0');
-		require(err.position >= 0 && (size_t)err.position <= size);
+		fuzz_require(status == BELFRY_INVALID_SCHEDULE && err.message[0] != '\0');
+		fuzz_require(err.position >= 0 && (size_t)err.position <= size);
 	}
 	return 0;
 }

@@ -2,8 +2,6 @@
  *
  * Input that does not begin with the magic bytes is taken as a footer and put into a small file, so that
  * footers are reached without the fuzzer having to find a header first. */
-#include <stdlib.h>
-
 #include <belfry/calendar.h>
 
 #include "base/alloc.h"
@@ -11,15 +9,7 @@
 #include "calendar/civil.h"
 #include "calendar/due.h"
 #include "calendar/zone.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool is_kept)
-{
-	if (!is_kept) {
-		abort();
-	}
-}
+#include "fuzz.h"
 
 static void ask(const struct bf_zone *zone, bool is_fixed)
 {
@@ -28,19 +18,20 @@ static void ask(const struct bf_zone *zone, bool is_fixed)
 	struct bf_cron cron;
 	int64_t from[] = {BF_FIRST_SECOND, -1, 1767225600, 4102444800, BF_LAST_SECOND - 86400};
 
-	require(bf_cron_parse(is_fixed ? BF_STR("0,30 2 * * *") : BF_STR("*/30 2 * * *"), false,
-				&cron, NULL) == BELFRY_OK);
+	fuzz_require(bf_cron_parse(is_fixed ? BF_STR("0,30 2 * * *") : BF_STR("*/30 2 * * *"),
+				     false, &cron, NULL) == BELFRY_OK);
 	for (size_t i = 0; i < BF_COUNT(from); i++) {
 		struct bf_span span = bf_zone_span(zone, from[i]);
-		require(span.start <= from[i] && from[i] < span.end);
+		fuzz_require(span.start <= from[i] && from[i] < span.end);
 		for (int gap = 0; gap < BELFRY_DST_GAP_COUNT; gap++) {
 			struct bf_due_policy policy = {zone, (enum belfry_dst_gap)gap,
 					folds[(i + (size_t)gap) % BF_COUNT(folds)]};
 			int64_t due = bf_due_next(&policy, &cron, from[i]);
-			require(due >= from[i]);
-			require(due == BF_DUE_NEVER || bf_due_next(&policy, &cron, due) == due);
+			fuzz_require(due >= from[i]);
+			fuzz_require(due == BF_DUE_NEVER ||
+					bf_due_next(&policy, &cron, due) == due);
 			struct bf_due_local local = bf_due_local(&policy, from[i]);
-			require(local.first <= local.last);
+			fuzz_require(local.first <= local.last);
 		}
 	}
 }
@@ -79,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask(zone, false);
 		bf_zone_free(zone);
 	} else {
-		require(status == BELFRY_CORRUPT);
+		fuzz_require(status == BELFRY_CORRUPT);
 	}
 	return 0;
 }
