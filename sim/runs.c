@@ -162,6 +162,8 @@ static void check_end(struct bf_sim *sim, struct sim_run *run, const struct belf
 	}
 	run->state = row->state;
 	run->status = row->status;
+	/* Once it has waited in the queue it is found there. */
+	run->is_born = run->is_born && row->state == BELFRY_RUN_DISPATCHING;
 	if (bf_run_state_is_open(row->state)) {
 		if (run->open.list == NULL) {
 			bf_list_append(&sim->open, &run->open);
