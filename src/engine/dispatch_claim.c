@@ -78,7 +78,8 @@ static void take_claimed(struct bf_dispatcher *dispatcher, const struct belfry_c
 	struct bf_definition definition = {.policies = defaults};
 	/* A takeover whose answer was lost is found among what is ours, and is one all the same. */
 	bool is_takeover = dispatcher->claim.kind == BELFRY_CLAIM_TAKEOVER ||
-			(dispatcher->claim.kind == BELFRY_CLAIM_OWNED && claimed->run.takeovers > 0);
+			(dispatcher->claim.kind == BELFRY_CLAIM_OWNED &&
+					claimed->run.takeovers > 0);
 	bool is_start = dispatcher->claim.kind == BELFRY_CLAIM_QUEUE && claimed->run.attempt == 1;
 
 	/* A definition that cannot be read leaves the defaults: the Run still ends. */
@@ -119,6 +120,10 @@ static void owned_claimed(struct bf_dispatcher *dispatcher)
 {
 	const struct belfry_claim *claim = &dispatcher->claim;
 
+	dispatcher->owned_seen = BF_MAX(dispatcher->owned_seen, (belfry_fence)claim->now);
+	for (size_t i = 0; i < claim->run_count; i++) {
+		dispatcher->owned_seen = BF_MAX(dispatcher->owned_seen, claim->runs[i].run.fence);
+	}
 	if (claim->run_count == claim->max_runs) {
 		dispatcher->owned_after = claim->runs[claim->run_count - 1].run.id;
 		return;
@@ -145,6 +150,26 @@ void bf_dispatch_claimed(struct bf_dispatcher *dispatcher, struct bf_boot_time n
 	}
 }
 
+static void ask_for_owned(struct bf_dispatcher *dispatcher)
+{
+	dispatcher->wants_owned = true;
+	dispatcher->owned_after = (struct belfry_id){{0}};
+}
+
+/* A commit's answer may come so late that the store has shown us the Run meanwhile, and it is over by
+ * now: then only the store knows whether it is still to be done. */
+static void hold_born(struct bf_dispatcher *dispatcher, const struct bf_owned_run *run)
+{
+	bool may_be_over = run->fence <= dispatcher->owned_seen &&
+			bf_dispatch_find(dispatcher, run->id) == NULL;
+
+	if (may_be_over) {
+		ask_for_owned(dispatcher);
+		return;
+	}
+	(void)bf_dispatch_hold(dispatcher, run, BF_STR("")); /* else wants_owned */
+}
+
 void bf_dispatch_born(struct bf_dispatcher *dispatcher, const struct bf_born *born)
 {
 	if (!dispatcher->has_cover ||
@@ -153,8 +178,7 @@ void bf_dispatch_born(struct bf_dispatcher *dispatcher, const struct bf_born *bo
 	}
 	dispatcher->planner_floor = born->floor;
 	for (size_t i = 0; i < born->run_count; i++) {
-		(void)bf_dispatch_hold(dispatcher, &born->runs[i],
-				BF_STR("")); /* else wants_owned */
+		hold_born(dispatcher, &born->runs[i]);
 		dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes,
 				born->runs[i].payload_bytes);
 	}
@@ -162,8 +186,7 @@ void bf_dispatch_born(struct bf_dispatcher *dispatcher, const struct bf_born *bo
 	dispatcher->granted -= (uint32_t)BF_MIN(dispatcher->granted, places);
 	dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes, born->bytes_back);
 	if (born->is_unknown) {
-		dispatcher->wants_owned = true;
-		dispatcher->owned_after = (struct belfry_id){{0}};
+		ask_for_owned(dispatcher);
 	}
 	dispatcher->wants_claim = dispatcher->wants_claim || born->has_queued;
 }
@@ -173,13 +196,14 @@ struct belfry_id bf_dispatch_floor(const struct bf_dispatcher *dispatcher, struc
 	return bf_run_id_floor(bf_time_add(bf_dispatch_store_now(dispatcher, now), -FLOOR_AGE));
 }
 
-/* A quarter of the places is kept for Runs from the queue: retries, Run now, takeovers. */
+/* A quarter of the places is kept for Runs from the queue: retries, Run now, takeovers. A single place is
+ * kept as a whole: the planner would hold it until the next due time, and nothing else would start. */
 void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
 		struct bf_boot_time now)
 {
 	uint32_t total = dispatcher->config.max_runs;
 	uint32_t free_places = bf_dispatch_free_places(dispatcher);
-	uint32_t reserve = total > 1 ? BF_MAX(total / 4, 1) : 0;
+	uint32_t reserve = BF_MAX(total / 4, 1);
 	uint32_t grant = free_places > reserve && !dispatcher->is_backlog ? free_places - reserve
 									  : 0;
 	bool is_tick = bf_boot_since(now, dispatcher->tickets_at) >= dispatcher->config.tick;

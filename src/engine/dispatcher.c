@@ -225,6 +225,7 @@ static void lose(struct bf_dispatcher *dispatcher)
 	dispatcher->granted = 0;
 	dispatcher->granted_bytes = 0;
 	dispatcher->wants_owned = false;
+	dispatcher->owned_seen = 0;
 	bf_dispatch_drop_all(dispatcher);
 }
 

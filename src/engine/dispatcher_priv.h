@@ -68,6 +68,7 @@ struct bf_dispatcher {
 	bool wants_takeover;
 	bool wants_owned;
 	struct belfry_id owned_after;
+	belfry_fence owned_seen; /* what was born up to here the store has shown us */
 	bool is_backlog;
 	struct bf_boot_time claim_at;   /* look into the queue then, unasked */
 	struct bf_boot_time not_before; /* after a failure */
