@@ -104,14 +104,12 @@ class Call:
         self.due_at = None
         self.trigger = None
         self.prompt = None
-        try:
-            self.json = json.loads(body)
+        self.json = json.loads(body) if body else None
+        if isinstance(self.json, dict) and self.json.get('type') == 'belfry.run':
             run = self.json['run']
-            self.trigger = run.get('trigger')
-            self.due_at = instant_of(run['due_at']) if run.get('due_at') else None
-            self.prompt = self.json.get('prompt')
-        except (ValueError, KeyError, TypeError):
-            self.json = None
+            self.trigger = run['trigger']
+            self.due_at = instant_of(run['due_at']) if run['due_at'] else None
+            self.prompt = self.json['prompt']
 
 
 class Answer:
