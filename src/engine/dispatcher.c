@@ -285,19 +285,25 @@ static void hand_back(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
 	}
 }
 
-static bool may_claim(const struct bf_dispatcher *dispatcher, struct bf_boot_time now)
+static bool has_room(const struct bf_dispatcher *dispatcher)
 {
 	uint32_t free_places = bf_dispatch_free_places(dispatcher);
 	/* With a backlog, claim in batches: not one Run for each place that gets free. */
 	bool is_small = dispatcher->is_backlog && dispatcher->by_id != NULL &&
 			free_places < dispatcher->config.max_runs / 8;
+
+	return free_places > 0 && !is_small;
+}
+
+static bool may_claim(const struct bf_dispatcher *dispatcher, struct bf_boot_time now)
+{
 	bool is_asked = dispatcher->wants_claim || now.us >= dispatcher->claim_at.us ||
 			dispatcher->wants_takeover;
 
 	if (dispatcher->is_stopping || !bf_dispatch_may_act(dispatcher, now)) {
 		return false;
 	}
-	return dispatcher->wants_owned || (is_asked && free_places > 0 && !is_small);
+	return dispatcher->wants_owned || (is_asked && has_room(dispatcher));
 }
 
 static void begin_next(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
@@ -324,18 +330,18 @@ static void begin_next(struct bf_dispatcher *dispatcher, struct bf_dispatcher_or
 static struct bf_boot_time next_wake(const struct bf_dispatcher *dispatcher,
 		struct bf_boot_time now)
 {
-	int64_t wake = BF_MIN(bf_boot_add(now, dispatcher->config.tick).us,
-			dispatcher->next_deadline);
+	int64_t wake = bf_boot_add(now, dispatcher->config.tick).us;
 
-	if (bf_dispatch_free_places(dispatcher) > 0 && bf_dispatch_may_act(dispatcher, now)) {
+	if (has_room(dispatcher) && bf_dispatch_may_act(dispatcher, now)) {
 		wake = BF_MIN(wake, dispatcher->claim_at.us);
 	}
-	if (dispatcher->is_stopping) {
+	if (now.us < dispatcher->not_before.us) {
+		wake = dispatcher->not_before.us; /* the store is asked nothing before */
+	}
+	if (dispatcher->is_stopping && now.us < dispatcher->stop_until.us) {
 		wake = BF_MIN(wake, dispatcher->stop_until.us);
 	}
-	if (now.us < dispatcher->not_before.us) {
-		wake = BF_MIN(wake, dispatcher->not_before.us);
-	}
+	wake = BF_MIN(wake, dispatcher->next_deadline);
 	return (struct bf_boot_time){BF_MAX(wake, now.us + BELFRY_MILLISECOND)};
 }
 
