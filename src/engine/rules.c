@@ -14,6 +14,7 @@ struct entry {
 	UT_hash_handle hh;
 	struct belfry_rule *rule;
 	int64_t revision;
+	uint64_t fingerprint; /* of what it was parsed from */
 	size_t id_len;
 	char id[BELFRY_SCHEDULE_ID_BYTES];
 };
@@ -72,9 +73,20 @@ static enum belfry_status parse(struct bf_rules *rules, const struct bf_definiti
 			err);
 }
 
+/* A revision that was refused may come again with other words: its number alone tells nothing. */
+static uint64_t fingerprint_of(const struct bf_definition *definition)
+{
+	uint64_t print = bf_hash64((uint64_t)definition->anchor, definition->rule.ptr,
+			definition->rule.len);
+
+	print = bf_hash64(print ^ definition->flags, definition->zone.ptr, definition->zone.len);
+	return print ^ ((uint64_t)definition->policies.dst_gap << 8) ^
+			((uint64_t)definition->policies.dst_fold << 16);
+}
+
 /* Takes the rule. */
 static enum belfry_status add_entry(struct bf_rules *rules, struct belfry_str schedule,
-		int64_t revision, struct belfry_rule *rule)
+		int64_t revision, uint64_t fingerprint, struct belfry_rule *rule)
 {
 	struct entry *entry = bf_alloc(sizeof(*entry));
 
@@ -84,6 +96,7 @@ static enum belfry_status add_entry(struct bf_rules *rules, struct belfry_str sc
 	}
 	entry->rule = rule;
 	entry->revision = revision;
+	entry->fingerprint = fingerprint;
 	entry->id_len = schedule.len;
 	memcpy(entry->id, schedule.ptr, schedule.len);
 	if (HASH_COUNT(rules->entries) >= rules->max_count) {
@@ -108,8 +121,9 @@ enum belfry_status bf_rules_find(struct bf_rules *rules, struct belfry_str sched
 	if (schedule.len == 0 || schedule.len > BELFRY_SCHEDULE_ID_BYTES) {
 		return BELFRY_CORRUPT;
 	}
+	uint64_t fingerprint = fingerprint_of(definition);
 	HASH_FIND(hh, rules->entries, schedule.ptr, (unsigned)schedule.len, entry);
-	if (entry != NULL && entry->revision == revision) {
+	if (entry != NULL && entry->revision == revision && entry->fingerprint == fingerprint) {
 		*ret_rule = entry->rule;
 		return BELFRY_OK;
 	}
@@ -120,7 +134,7 @@ enum belfry_status bf_rules_find(struct bf_rules *rules, struct belfry_str sched
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	status = add_entry(rules, schedule, revision, rule);
+	status = add_entry(rules, schedule, revision, fingerprint, rule);
 	if (status == BELFRY_OK) {
 		*ret_rule = rule;
 	}

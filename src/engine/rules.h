@@ -1,4 +1,4 @@
-/* Compiled rules by schedule and revision: a plan asks for the same ones every time. Bounded; the
+/* Compiled rules by schedule, revision and words: a plan asks for the same ones every time. Bounded; the
  * oldest go first. One user, no lock. */
 #ifndef BF_RULES_H
 #define BF_RULES_H
