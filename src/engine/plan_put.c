@@ -21,8 +21,7 @@ static const struct belfry_schedule_row *find_row(const struct belfry_list *rows
 	return NULL;
 }
 
-/* The old definition cannot be read: its due times since the cursor go to the ledger uncounted. */
-static enum belfry_status settle_unreadable(struct bf_planner *planner,
+enum belfry_status bf_plan_settle_unreadable(struct bf_planner *planner,
 		const struct belfry_schedule_row *row, struct bf_plan_note *note)
 {
 	belfry_time from = row->cursor != BELFRY_TIME_NEVER ? row->cursor : row->idle_since;
@@ -89,7 +88,7 @@ static enum belfry_status settle_old_revision(struct bf_planner *planner,
 		return status;
 	}
 	if (status != BELFRY_OK) {
-		return settle_unreadable(planner, row, note);
+		return bf_plan_settle_unreadable(planner, row, note);
 	}
 	if (row->cursor != BELFRY_TIME_NEVER) {
 		return bf_plan_settle(planner, row, item, note, &definition, rule);

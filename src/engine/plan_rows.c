@@ -106,7 +106,7 @@ static enum belfry_status quarantine(struct bf_planner *planner,
 	begin_item(item, row);
 	item->phase = BELFRY_PHASE_QUARANTINED;
 	item->phase_reason = BF_STR("the stored schedule cannot be read: save it again");
-	return BELFRY_OK;
+	return bf_plan_settle_unreadable(planner, row, note);
 }
 
 /* Was it this row that the store could not write? Asked once: then it is forgotten. */

@@ -38,6 +38,8 @@ enum belfry_status bf_planner_new(const struct bf_planner_config *config,
 	if (planner->config.max_rows == 0) {
 		planner->config.max_rows = ROWS_DEFAULT;
 	}
+	planner->rows_max = planner->config.max_rows;
+	planner->requests_max = BF_PLAN_REQUESTS_MAX;
 	planner->jitter.state = config->seed;
 	planner->coverage.undecided_from = BELFRY_TIME_NEVER;
 	enum belfry_status status = bf_rules_new(config->zones, RULES_MAX, &planner->rules);
@@ -155,7 +157,7 @@ static void read_due(struct bf_planner *planner, struct bf_planner_orders *order
 	planner->wants_pass = false;
 	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
 	/* Rows that we must leave to others stay in front: read past them. */
-	planner->rows.limit += BF_MIN(planner->unreadable, 100000u);
+	planner->rows.limit = (uint32_t)planner->rows_max + BF_MIN(planner->unreadable, 100000u);
 	move(planner, BF_PLANNER_READING_DUE);
 }
 
@@ -176,7 +178,7 @@ static void take_requests(struct bf_planner *planner)
 	struct bf_link *next;
 
 	for (struct bf_link *link = planner->requests.first;
-			link != NULL && planner->working.count < BF_PLAN_REQUESTS_MAX;
+			link != NULL && planner->working.count < planner->requests_max;
 			link = next) {
 		next = link->next;
 		struct bf_plan_request *request = BF_CONTAINER(link, struct bf_plan_request, link);
@@ -272,6 +274,57 @@ static void commit(struct bf_planner *planner, struct bf_planner_orders *orders,
 	move(planner, BF_PLANNER_COMMITTING);
 }
 
+/* Rows of a page that was not committed may lie ahead still. */
+static void restart_pages(struct bf_planner *planner)
+{
+	planner->wants_page = true;
+	planner->page_after_len = 0;
+}
+
+/* The store could not write this row; every other one went on. */
+static void remember_bad(struct bf_planner *planner, struct belfry_str id)
+{
+	if (planner->bad_count < BF_PLAN_BAD_MAX && id.len <= BELFRY_SCHEDULE_ID_BYTES) {
+		struct bf_plan_bad *bad = &planner->bad[planner->bad_count++];
+		bad->len = id.len;
+		memcpy(bad->id, id.ptr, id.len);
+	}
+}
+
+static void answer_working(struct bf_planner *planner, struct bf_planner_orders *orders,
+		enum belfry_status status)
+{
+	while (planner->working.first != NULL) {
+		bf_planner_finish(orders,
+				BF_CONTAINER(planner->working.first, struct bf_plan_request, link),
+				status, 0);
+	}
+}
+
+/* Not the store's being away, and not somebody else's being faster: something in what was asked. */
+static bool is_statements_fault(enum belfry_status status)
+{
+	enum belfry_class class_ = belfry_status_class(status);
+
+	return class_ == BELFRY_CLASS_CALLER || class_ == BELFRY_CLASS_DATA;
+}
+
+/* The row at fault is found by halving, so that it spoils nothing for the others. */
+static void halve(struct bf_planner *planner, struct bf_planner_orders *orders,
+		enum belfry_status status)
+{
+	if (planner->purpose == BF_PLAN_ROWS && planner->working.count > 1) {
+		planner->requests_max = planner->working.count / 2;
+	} else if (planner->purpose == BF_PLAN_ROWS) {
+		answer_working(planner, orders,
+				status == BELFRY_CORRUPT ? BELFRY_UNAVAILABLE : status);
+	} else if (planner->purpose == BF_PLAN_DUE && planner->advance.item_count > 1) {
+		planner->rows_max = BF_MAX(planner->rows.count / 2, 1);
+	} else if (planner->purpose == BF_PLAN_DUE && planner->advance.item_count == 1) {
+		remember_bad(planner, planner->items[0].schedule);
+	}
+}
+
 static void fail(struct bf_planner *planner, struct bf_planner_orders *orders,
 		enum belfry_status status, struct bf_boot_time now)
 {
@@ -279,16 +332,19 @@ static void fail(struct bf_planner *planner, struct bf_planner_orders *orders,
 
 	planner->failures++;
 	planner->wants_pass = true;
+	if (planner->purpose == BF_PLAN_PAGE) {
+		restart_pages(planner);
+	}
 	planner->not_before = bf_boot_add(now,
 			bf_jitter_between(&planner->jitter, longest / 10, longest / 4));
-	if (status == BELFRY_UNAVAILABLE || status == BELFRY_CORRUPT) {
-		/* Whoever waits hears of it now, not at a deadline (T065). */
-		while (planner->working.first != NULL) {
-			bf_planner_finish(orders,
-					BF_CONTAINER(planner->working.first, struct bf_plan_request,
-							link),
-					BELFRY_UNAVAILABLE, 0);
-		}
+	if (status == BELFRY_UNAVAILABLE) {
+		answer_working(planner, orders,
+				BELFRY_UNAVAILABLE); /* now, not at a deadline (T065) */
+	} else if (is_statements_fault(status)) {
+		planner->not_before = bf_boot_add(now,
+				bf_jitter_between(&planner->jitter, 20 * BELFRY_MILLISECOND,
+						50 * BELFRY_MILLISECOND));
+		halve(planner, orders, status);
 	}
 	end_pass(planner);
 }
@@ -365,9 +421,12 @@ static void compute(struct bf_planner *planner, struct bf_planner_orders *orders
 static void rows_read(struct bf_planner *planner, struct bf_planner_orders *orders,
 		const struct bf_planner_event *event)
 {
+	if (planner->coverage.own.from == 0) {
+		/* Without coverage of our own, others may have begun and ended since they were read. */
+		planner->coverage.is_known = false;
+	}
 	belfry_time oldest = planner->purpose == BF_PLAN_PAGE ? BELFRY_TIME_NEVER
 							      : oldest_unknown(planner);
-
 	planner->read_at = event->now;
 	if (oldest == BELFRY_TIME_NEVER) {
 		compute(planner, orders, event->now);
@@ -494,12 +553,7 @@ static void collect_born(struct bf_planner *planner, struct bf_planner_orders *o
 
 	if (born == NULL) {
 		/* The Runs are ours all the same: the dispatcher finds them by asking the store. */
-		born = new_born(planner, 0);
-		if (born != NULL) {
-			born->is_unknown = true;
-			give_back_tickets(planner, born);
-		}
-		orders->born = born;
+		planner->owes_news = true;
 		return;
 	}
 	for (size_t i = 0; i < planner->advance.item_count; i++) {
@@ -508,16 +562,6 @@ static void collect_born(struct bf_planner *planner, struct bf_planner_orders *o
 		}
 	}
 	orders->born = born;
-}
-
-/* The store could not write this row; every other one went on. */
-static void remember_bad(struct bf_planner *planner, struct belfry_str id)
-{
-	if (planner->bad_count < BF_PLAN_BAD_MAX && id.len <= BELFRY_SCHEDULE_ID_BYTES) {
-		struct bf_plan_bad *bad = &planner->bad[planner->bad_count++];
-		bad->len = id.len;
-		memcpy(bad->id, id.ptr, id.len);
-	}
 }
 
 static void answer_request(struct bf_planner *planner, struct bf_planner_orders *orders,
@@ -540,12 +584,13 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 {
 	size_t conflicts = 0;
 
+	planner->rows_max = BF_MIN(planner->rows_max * 2, planner->config.max_rows);
+	planner->requests_max = BF_MIN(planner->requests_max * 2, BF_PLAN_REQUESTS_MAX);
 	for (size_t i = 0; i < planner->advance.item_count; i++) {
 		const struct belfry_advance_item *item = &planner->items[i];
+		conflicts += item->result == BELFRY_CONFLICT ? 1 : 0;
 		if (item->result == BELFRY_OK) {
 			count_item(planner, item, &planner->notes[i]);
-		} else {
-			conflicts++;
 		}
 		if (item->result == BELFRY_CORRUPT && planner->purpose == BF_PLAN_DUE) {
 			remember_bad(planner, item->schedule);
@@ -556,12 +601,15 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 	}
 	collect_born(planner, orders);
 	planner->counts.conflicts += (int64_t)conflicts;
+	planner->wants_pass = planner->wants_pass || conflicts > 0;
+	if (conflicts > 0 && planner->purpose == BF_PLAN_PAGE) {
+		restart_pages(planner);
+	}
 	if (conflicts == planner->advance.item_count) {
 		/* Somebody else was faster with every row: give him room. */
 		planner->not_before = bf_boot_add(event->now,
 				bf_jitter_between(&planner->jitter, 20 * BELFRY_MILLISECOND,
 						50 * BELFRY_MILLISECOND));
-		planner->wants_pass = true;
 	}
 	if (planner->purpose != BF_PLAN_DUE) {
 		planner->wants_pass = true; /* a new cursor may come before the present wake */
@@ -569,17 +617,41 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 	end_pass(planner);
 }
 
-static void commit_unknown(struct bf_planner *planner, struct bf_planner_orders *orders,
-		const struct bf_planner_event *event)
+/* Runs may be ours that the dispatcher was not told of: it shall ask the store. */
+static void tell_news(struct bf_planner *planner, struct bf_planner_orders *orders)
 {
-	struct bf_born *born = new_born(planner, 0);
-
+	if (!planner->owes_news) {
+		return;
+	}
+	/* With whatever is told: its floor must not pass what the dispatcher does not know. */
+	struct bf_born *born = orders->born != NULL ? orders->born : new_born(planner, 0);
 	if (born != NULL) {
 		born->is_unknown = true;
 		born->has_queued = true;
 		give_back_tickets(planner, born);
+		planner->owes_news = false;
 	}
 	orders->born = born;
+}
+
+void bf_planner_untold(struct bf_planner *planner, struct bf_born *born)
+{
+	if (planner->has_cover &&
+			bf_id_compare(born->incarnation, planner->cover.incarnation) == 0) {
+		planner->places += (uint32_t)born->run_count + born->places_back;
+		planner->bytes += born->bytes_back;
+		for (size_t i = 0; i < born->run_count; i++) {
+			planner->bytes += born->runs[i].payload_bytes;
+		}
+		planner->owes_news = true;
+	}
+	bf_born_free(born);
+}
+
+static void commit_unknown(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_planner_event *event)
+{
+	planner->owes_news = true;
 	fail(planner, orders, BELFRY_UNKNOWN, event->now);
 }
 
@@ -649,7 +721,11 @@ static void cover(struct bf_planner *planner, const struct bf_cover *news)
 	planner->has_cover = true;
 	planner->coverage.own = (struct bf_span){news->from, news->to};
 	if (is_new) {
+		/* Also where nobody told us that the one before was over: its tickets went with it. */
 		planner->coverage.is_known = false;
+		planner->places = 0;
+		planner->bytes = 0;
+		planner->owes_news = false;
 	}
 	planner->wants_pass = planner->wants_pass || is_new || planner->is_undecided;
 }
@@ -662,6 +738,7 @@ static void lose(struct bf_planner *planner)
 	planner->coverage.is_known = false;
 	planner->places = 0;
 	planner->bytes = 0;
+	planner->owes_news = false;
 }
 
 static void handle_event(struct bf_planner *planner, struct bf_planner_orders *orders,
@@ -675,8 +752,7 @@ static void handle_event(struct bf_planner *planner, struct bf_planner_orders *o
 	case BF_PLANNER_REQUEST: bf_list_append(&planner->requests, &event->request->link); break;
 	case BF_PLANNER_DONE: answered(planner, orders, event); break;
 	case BF_PLANNER_CLOCK_BACK:
-		planner->wants_page = true;
-		planner->page_after_len = 0;
+		restart_pages(planner);
 		planner->coverage.is_known = false;
 		break;
 	case BF_PLANNER_STOP: planner->is_stopping = true; break;
@@ -747,6 +823,7 @@ void bf_planner_step(struct bf_planner *planner, const struct bf_planner_event *
 	*orders = (struct bf_planner_orders){0};
 	handle_event(planner, orders, event);
 	expire_requests(planner, orders, event->now);
+	tell_news(planner, orders);
 	if (!event->has_more) {
 		begin_next(planner, orders, event->now);
 	}

@@ -96,6 +96,9 @@ BF_MUST_CHECK enum belfry_status bf_planner_new(const struct bf_planner_config *
 void bf_planner_free(struct bf_planner *planner);
 void bf_planner_step(struct bf_planner *planner, const struct bf_planner_event *event,
 		struct bf_planner_orders *orders);
+/* `orders.born` could not be carried to the dispatcher (no memory): takes it back; its news come again
+ * with a later step. */
+void bf_planner_untold(struct bf_planner *planner, struct bf_born *born);
 /* Where the store's answers go. */
 struct belfry_arena *bf_planner_arena(struct bf_planner *planner);
 const struct bf_planner_counts *bf_planner_counts(const struct bf_planner *planner);

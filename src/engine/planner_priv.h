@@ -65,6 +65,9 @@ struct bf_planner {
 	struct bf_boot_time not_before; /* after a failure or a conflict */
 	unsigned failures;
 	uint32_t unreadable; /* due rows that we leave to others: read past them */
+	size_t rows_max;     /* of one read: halved while a row of it makes the statement fail */
+	size_t requests_max;
+	bool owes_news; /* the dispatcher could not be told of a commit: no memory */
 	struct bf_plan_bad bad[BF_PLAN_BAD_MAX];
 	size_t bad_count;
 	bool is_cut;       /* this pass had to leave due rows for the next one */
@@ -105,6 +108,10 @@ BF_MUST_CHECK enum belfry_status bf_plan_settle(struct bf_planner *planner,
 		const struct belfry_schedule_row *row, struct belfry_advance_item *item,
 		struct bf_plan_note *note, const struct bf_definition *definition,
 		const struct belfry_rule *rule);
+
+/* The definition cannot be read: its due times since the cursor go to the ledger uncounted. */
+BF_MUST_CHECK enum belfry_status bf_plan_settle_unreadable(struct bf_planner *planner,
+		const struct belfry_schedule_row *row, struct bf_plan_note *note);
 
 void bf_planner_finish(struct bf_planner_orders *orders, struct bf_plan_request *request,
 		enum belfry_status status, belfry_time at);

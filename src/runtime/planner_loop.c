@@ -22,7 +22,7 @@ static void tell(struct bf_runtime *runtime, struct bf_planner_orders *orders)
 	if (orders->born != NULL) {
 		struct bf_message *message = bf_alloc(sizeof(*message));
 		if (message == NULL) {
-			bf_born_free(orders->born);
+			bf_planner_untold(runtime->planner, orders->born);
 		} else {
 			*message = (struct bf_message){.kind = BF_MESSAGE_BORN,
 					.born = orders->born};

@@ -10,6 +10,7 @@ int main(void)
 	int (*const groups[])(void) = {
 			run_coverage_tests,
 			run_settle_tests,
+			run_planner_tests,
 	};
 	int failed = 0;
 
