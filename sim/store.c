@@ -324,7 +324,15 @@ static enum belfry_status watch_time(struct belfry_store *store, belfry_time *re
 static enum belfry_status watch_prune(struct belfry_store *store, struct belfry_prune *prune,
 		struct belfry_error *err)
 {
-	return watched_of(store)->inner->ops->prune(watched_of(store)->inner, prune, err);
+	struct watched *watched = watched_of(store);
+
+	/* Nothing is old enough in a world of days: one pass of many is made, for its writes. */
+	if (watched->sim->counts.store_calls % 64 != 0) {
+		prune->removed = 0;
+		prune->is_done = true;
+		return BELFRY_OK;
+	}
+	return watched->inner->ops->prune(watched->inner, prune, err);
 }
 
 static enum belfry_status watch_migrate(struct belfry_store *store, struct belfry_error *err)
