@@ -23,12 +23,21 @@ static enum belfry_status open_reader(struct bf_sqlite *store)
 			BF_ST_COUNT);
 }
 
+/* Nobody else may write, but a copying tool might: it is not waited for longer than half of a call. */
+static void limit_waiting(const struct bf_sqlite *store, struct bf_db *db)
+{
+	belfry_duration wait = BF_MIN(store->timeout / 2, BELFRY_SECOND);
+
+	(void)sqlite3_busy_timeout(db->handle, (int)(wait / BELFRY_MILLISECOND));
+}
+
 enum belfry_status bf_sqlite_connect(struct bf_sqlite *store)
 {
 	enum belfry_status status = bf_db_open(&store->writer, store->paths.database, 0,
 			bf_statement_texts, BF_ST_COUNT);
 
 	if (status == BELFRY_OK) {
+		limit_waiting(store, &store->writer);
 		(void)sqlite3_wal_hook(store->writer.handle, note_log, store);
 		store->wal_frames = 0;
 		store->name_count = 0;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "store-sqlite/statements.h"
 
 #define START (1700000000 * BELFRY_SECOND)
 
@@ -248,6 +249,71 @@ static void the_log_stays_bounded(void **state)
 	assert_true(largest < (20 << 20));
 }
 
+/* What a copying tool may do: take the file's own lock while it is open here. */
+static void t065_a_held_file_is_unavailable_within_the_time_of_a_call(void **state)
+{
+	const struct bf_env *env = bf_env_system();
+	struct belfry_store_options options = {.size = sizeof(options),
+			.url = bf_str(place.url),
+			.timeout = BELFRY_SECOND / 5};
+	struct belfry_store *store = NULL;
+	sqlite3 *other = NULL;
+
+	close_store(*state);
+	assert_int_equal(bf_sqlite_store_ops.open(&options, &store, NULL), BELFRY_OK);
+	assert_int_equal(bf_sqlite_store_ops.migrate(store, NULL), BELFRY_OK);
+	assert_int_equal(sqlite3_open(place.path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL),
+			SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	int64_t begun = env->boot(NULL).us;
+	assert_int_equal(try_register(store, 1), BELFRY_UNAVAILABLE);
+	assert_true(env->boot(NULL).us - begun < 5 * BELFRY_SECOND);
+	assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(other), SQLITE_OK);
+	assert_int_equal(try_register(store, 1), BELFRY_OK);
+	close_store(store);
+	*state = open_migrated(&place);
+}
+
+static bool is_large(const char *plan)
+{
+	static const char *const tables[] = {"SCAN runs", "SCAN r", "SCAN schedule", "SCAN s",
+			"SCAN v", "SCAN attempts", "SCAN a", "SCAN payloads", "SCAN p", "SCAN gaps",
+			"SCAN request_keys", "SCAN documents"};
+
+	for (size_t i = 0; i < BF_COUNT(tables); i++) {
+		if (bf_str_starts_with(bf_str(plan), bf_str(tables[i]))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The oldest Run is the first row of its table: the one scan that ends at once. */
+static void no_statement_walks_through_a_large_table(void **state)
+{
+	sqlite3 *db = NULL;
+
+	close_store(*state);
+	assert_int_equal(sqlite3_open(place.path, &db), SQLITE_OK);
+	for (unsigned i = 0; i < BF_ST_COUNT; i++) {
+		char text[4096];
+		sqlite3_stmt *row = NULL;
+		(void)snprintf(text, sizeof(text), "EXPLAIN QUERY PLAN %s", bf_statement_texts[i]);
+		assert_int_equal(sqlite3_prepare_v2(db, text, -1, &row, NULL), SQLITE_OK);
+		while (sqlite3_step(row) == SQLITE_ROW) {
+			const char *plan = (const char *)sqlite3_column_text(row, 3);
+			if (is_large(plan) && i != BF_ST_RUN_OLDEST) {
+				fail_msg("%s: %s", plan, bf_statement_texts[i]);
+			}
+		}
+		sqlite3_finalize(row);
+	}
+	sqlite3_close(db);
+	*state = open_migrated(&place);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, begin, end)
 const struct CMUnitTest operation_tests[] = {
 		CASE(runs_born_before_the_low_mark_are_taken_over),
@@ -258,5 +324,7 @@ const struct CMUnitTest operation_tests[] = {
 		CASE(a_payload_is_kept_once_and_goes_with_the_last_run),
 		CASE(output_goes_with_its_run),
 		CASE(the_log_stays_bounded),
+		CASE(t065_a_held_file_is_unavailable_within_the_time_of_a_call),
+		CASE(no_statement_walks_through_a_large_table),
 };
 const size_t operation_test_count = sizeof(operation_tests) / sizeof(operation_tests[0]);
