@@ -123,8 +123,7 @@ static struct belfry_id new_id(struct bf_keeper *keeper)
 			bf_jitter_next(&keeper->id_source[1])};
 
 	memcpy(id.bytes, half, sizeof(id.bytes));
-	id.bytes[6] = (unsigned char)((id.bytes[6] & 0x0f) | 0x40);
-	id.bytes[8] = (unsigned char)((id.bytes[8] & 0x3f) | 0x80);
+	bf_id_put_version(&id, 4);
 	return id;
 }
 

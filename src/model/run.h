@@ -5,6 +5,7 @@
 #include <belfry/run.h>
 
 #include "base/env.h"
+#include "base/id.h"
 #include "base/sm.h"
 
 /* From run_state.def. */
@@ -21,9 +22,5 @@ struct belfry_id bf_run_id_floor(belfry_time due);
 belfry_time bf_run_id_time(struct belfry_id id);
 /* A UUID version 7: for Runs that somebody asked for. */
 struct belfry_id bf_run_id_new(const struct bf_env *env);
-/* A UUID version 4: incarnations, deployments. */
-struct belfry_id bf_id_random(const struct bf_env *env);
-bool bf_id_is_zero(struct belfry_id id);
-int bf_id_compare(struct belfry_id a, struct belfry_id b);
 
 #endif
