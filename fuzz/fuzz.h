@@ -1,5 +1,5 @@
 /* What the fuzzers share: the entry that libFuzzer and run_corpus.c call, a promise that must be kept, and
- * input in lines. A fuzzer keeps no state between two inputs but what it opened once. */
+ * input in parts. A fuzzer keeps no state between two inputs but what it opened once. */
 #ifndef BF_FUZZ_FUZZ_H
 #define BF_FUZZ_FUZZ_H
 
@@ -26,16 +26,16 @@ static inline void fuzz_require_refusal(const struct belfry_error *err, size_t t
 	fuzz_require(err->position >= 0 && (size_t)err->position <= text_bytes + 1);
 }
 
-/* Takes the first line off *rest, without its line feed. */
-static inline struct belfry_str fuzz_take_line(struct belfry_str *rest)
+/* Takes what stands before `byte` off *rest, and `byte` too. */
+static inline struct belfry_str fuzz_take_until(struct belfry_str *rest, char byte)
 {
-	const char *end = rest->len > 0 ? memchr(rest->ptr, '\n', rest->len) : NULL;
-	struct belfry_str line = {rest->ptr, end != NULL ? (size_t)(end - rest->ptr) : rest->len};
-	size_t taken = line.len + (end != NULL ? 1 : 0);
+	const char *end = rest->len > 0 ? memchr(rest->ptr, byte, rest->len) : NULL;
+	struct belfry_str part = {rest->ptr, end != NULL ? (size_t)(end - rest->ptr) : rest->len};
+	size_t taken = part.len + (end != NULL ? 1 : 0);
 
 	*rest = (struct belfry_str){rest->len > 0 ? rest->ptr + taken : rest->ptr,
 			rest->len - taken};
-	return line;
+	return part;
 }
 
 #endif

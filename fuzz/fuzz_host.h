@@ -1,0 +1,118 @@
+/* A host for one input of fuzz_api.c: memory store, a clock that stands still, ids that are the same each
+ * time, and a provider that takes every schedule, has one Run with output, and runs nothing. */
+#ifndef BF_FUZZ_HOST_H
+#define BF_FUZZ_HOST_H
+
+#include "host/backend.h"
+#include "http/api.h"
+#include "http/server_priv.h"
+#include "provider/provider.h"
+#include "store/memory/memory.h"
+
+#include "fuzz.h"
+
+struct fuzz_host {
+	struct bf_env env;
+	unsigned char next_id;
+	struct bf_store *store;
+	struct belfry_provider *provider;
+	struct bf_api api;
+};
+
+static struct belfry_provider_ops fuzz_provider;
+static struct belfry_zones *fuzz_zones;
+
+static belfry_time fuzz_wall(void *data)
+{
+	(void)data;
+	return INT64_C(1796126400) * BELFRY_SECOND;
+}
+
+static struct bf_boot_time fuzz_boot(void *data)
+{
+	(void)data;
+	return (struct bf_boot_time){BELFRY_HOUR};
+}
+
+static void fuzz_random(void *data, void *bytes, size_t len)
+{
+	struct fuzz_host *host = data;
+
+	memset(bytes, ++host->next_id, len);
+}
+
+static enum belfry_status fuzz_apply(struct belfry_provider *provider,
+		const struct belfry_schedule *schedule, struct belfry_error *err)
+{
+	(void)provider;
+	(void)schedule;
+	(void)err;
+	return BELFRY_OK;
+}
+
+static enum belfry_status fuzz_get_run(struct belfry_provider *provider, struct belfry_id run,
+		struct belfry_arena *arena, struct belfry_run *ret_run, struct belfry_error *err)
+{
+	(void)provider;
+	(void)arena;
+	(void)err;
+	*ret_run = (struct belfry_run){.id = run, .schedule = BF_STR("x"), .revision = 1};
+	return BELFRY_OK;
+}
+
+static enum belfry_status fuzz_list_runs(struct belfry_provider *provider,
+		struct belfry_run_query *query, struct belfry_arena *arena,
+		struct belfry_error *err)
+{
+	query->runs = belfry_arena_alloc(arena, sizeof(*query->runs));
+	fuzz_require(query->limit >= 1 && query->limit <= 200 && query->runs != NULL);
+	query->count = 1;
+	query->has_more = true;
+	return fuzz_get_run(provider, query->before, arena, query->runs, err);
+}
+
+static inline void fuzz_host_open(struct fuzz_host *host)
+{
+	struct belfry_provider_options none = {.size = sizeof(none)};
+	struct belfry_store *raw;
+	struct bf_settings settings;
+
+	*host = (struct fuzz_host){.env = {.data = host,
+						   .wall = fuzz_wall,
+						   .boot = fuzz_boot,
+						   .random = fuzz_random}};
+	if (fuzz_zones == NULL) {
+		bf_json_init();
+		fuzz_require(belfry_zones_new(NULL, &fuzz_zones, NULL) == BELFRY_OK);
+		fuzz_provider = bf_none_provider_ops;
+		fuzz_provider.apply = fuzz_apply;
+		fuzz_provider.get_run = fuzz_get_run;
+		fuzz_provider.list_runs = fuzz_list_runs;
+	}
+	bf_settings_init(&settings, 1);
+	fuzz_require(bf_none_provider_ops.create(&none, &host->provider, NULL) == BELFRY_OK);
+	host->provider->ops = &fuzz_provider;
+	fuzz_require(bf_memory_store_new(&host->env, false, &raw) == BELFRY_OK);
+	fuzz_require(bf_store_wrap(&raw, &host->store, NULL) == BELFRY_OK);
+	struct bf_host_options options = {.size = sizeof(options),
+			.env = &host->env,
+			.provider = host->provider,
+			.store = host->store,
+			.zones = fuzz_zones,
+			.settings = &settings,
+			.version = "0"};
+	fuzz_require(bf_host_new(&options, &host->api.host, NULL) == BELFRY_OK);
+	fuzz_require(bf_host_start(host->api.host, NULL) == BELFRY_OK);
+	fuzz_require(bf_store_output_put(host->store, (struct belfry_id){{1}}, BF_STR("text/plain"),
+				     BF_STR("0123456789"), NULL) == BELFRY_OK);
+}
+
+static inline void fuzz_host_close(struct fuzz_host *host)
+{
+	(void)bf_host_stop(host->api.host, NULL); /* nothing runs */
+	bf_host_free(host->api.host);
+	fuzz_provider.free(host->provider);
+	bf_store_close(host->store);
+}
+
+#endif
