@@ -109,6 +109,9 @@ enum belfry_status bf_sqlite_reconnect(struct bf_sqlite *store, struct bf_boot_t
 		status = bring_in_log(db);
 	}
 	if (status == BELFRY_OK) {
+		status = bf_db_prepare_all(db); /* it is still the file that was migrated */
+	}
+	if (status == BELFRY_OK) {
 		db->deadline = deadline;
 		status = check(db);
 		db->deadline = (struct bf_boot_time){0};

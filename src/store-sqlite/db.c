@@ -90,7 +90,7 @@ static enum belfry_status configure(struct bf_db *db, unsigned flags)
 {
 	static const char every[] = "PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0;"
 				    "PRAGMA secure_delete=OFF; PRAGMA cell_size_check=ON;"
-				    "PRAGMA recursive_triggers=OFF";
+				    "PRAGMA recursive_triggers=OFF; PRAGMA temp_store=MEMORY";
 	static const char reader[] = "PRAGMA wal_autocheckpoint=0; PRAGMA query_only=ON;"
 				     "PRAGMA cache_size=-8192";
 	static const char relaxed[] = "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"
@@ -122,8 +122,7 @@ static enum belfry_status configure(struct bf_db *db, unsigned flags)
 enum belfry_status bf_db_open(struct bf_db *db, const char *path, unsigned flags,
 		const char *const *texts, size_t count)
 {
-	int mode = (flags & BF_DB_READER) != 0 ? SQLITE_OPEN_READONLY
-					       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	int mode = (flags & BF_DB_READER) != 0 ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 
 	*db = (struct bf_db){.texts = texts, .count = count};
 	db->statements = bf_alloc_array(count, sizeof(*db->statements));

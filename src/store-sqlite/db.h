@@ -31,7 +31,8 @@ enum bf_db_flags {
 	BF_DB_RELAXED = 2, /* syncs at checkpoints alone, which it makes itself */
 };
 
-/* Opens `path` (absolute, no symbolic link). texts: `count` statements, borrowed. After a failure the
+/* Opens `path` (absolute, no symbolic link, there already: a file that vanished is not made anew in the
+ * middle of a life). texts: `count` statements, borrowed. After a failure the
  * connection is closed again, the failure's text still there. */
 BF_MUST_CHECK enum belfry_status bf_db_open(struct bf_db *db, const char *path, unsigned flags,
 		const char *const *texts, size_t count);

@@ -197,9 +197,17 @@ static bool may_answer(enum belfry_status status)
 	return status == BELFRY_UNAVAILABLE || status == BELFRY_UNKNOWN || status == BELFRY_NOMEM;
 }
 
-/* One round with the fault armed before the store is opened, or after. True: it fired. */
-static bool round_with(struct bf_fault *fault, int64_t n, bool before_open)
+struct sweep {
+	struct bf_fault *fault;
+	bool before_open; /* armed before the store is opened, or after */
+	int64_t repeat;   /* how many calls fail from the n-th on; -1: all */
+};
+
+/* One round. True: the fault fired. */
+static bool round_with(const struct sweep *sweep, int64_t n)
 {
+	struct bf_fault *fault = sweep->fault;
+	bool before_open = sweep->before_open;
 	struct work work = {0};
 	enum belfry_status answers[STEPS];
 	struct belfry_error err = {0};
@@ -211,7 +219,7 @@ static bool round_with(struct bf_fault *fault, int64_t n, bool before_open)
 	if (!before_open) {
 		work.store = open_migrated(&work.place);
 	}
-	bf_fault_arm(fault, n, 1);
+	bf_fault_arm(fault, n, sweep->repeat);
 	enum belfry_status status = before_open ? try_open_migrated(&work.place, &work.store, &err)
 						: BELFRY_OK;
 	for (size_t i = 0; status == BELFRY_OK && i < STEPS; i++) {
@@ -232,11 +240,12 @@ static bool round_with(struct bf_fault *fault, int64_t n, bool before_open)
 	return has_fired;
 }
 
-static void sweep(struct bf_fault *fault, bool before_open)
+static void sweep(struct bf_fault *fault, bool before_open, int64_t repeat)
 {
+	const struct sweep sweep = {fault, before_open, repeat};
 	int64_t n = 1;
 
-	while (round_with(fault, n, before_open)) {
+	while (round_with(&sweep, n)) {
 		assert_true(++n < SWEEP_MAX);
 	}
 	assert_true(n > 10 || fault == bf_alloc_fault());
@@ -246,33 +255,47 @@ static void every_file_call_may_fail_while_opening(void **state)
 {
 	(void)state;
 	vfs_set_kind(FAULT_IO);
-	sweep(vfs_fault(), true);
+	sweep(vfs_fault(), true, 1);
 }
 
 static void b14_every_file_call_may_fail_while_working(void **state)
 {
 	(void)state;
 	vfs_set_kind(FAULT_IO);
-	sweep(vfs_fault(), false);
+	sweep(vfs_fault(), false, 1);
+}
+
+static void b14_the_file_may_fail_for_good_at_every_call(void **state)
+{
+	(void)state;
+	vfs_set_kind(FAULT_IO);
+	sweep(vfs_fault(), false, -1);
+}
+
+static void b14_the_disk_may_stay_full_from_every_write_on(void **state)
+{
+	(void)state;
+	vfs_set_kind(FAULT_FULL);
+	sweep(vfs_fault(), false, -1);
 }
 
 static void b14_the_disk_may_be_full_at_every_write(void **state)
 {
 	(void)state;
 	vfs_set_kind(FAULT_FULL);
-	sweep(vfs_fault(), false);
+	sweep(vfs_fault(), false, 1);
 }
 
 static void every_allocation_of_the_client_may_fail(void **state)
 {
 	(void)state;
-	sweep(client_memory_fault(), false);
+	sweep(client_memory_fault(), false, 1);
 }
 
 static void every_allocation_of_ours_may_fail(void **state)
 {
 	(void)state;
-	sweep(bf_alloc_fault(), true);
+	sweep(bf_alloc_fault(), true, 1);
 }
 
 /* --- the disk stays full, or broken, and then it is not --- */
@@ -365,7 +388,9 @@ const struct CMUnitTest fault_tests[] = {
 		cmocka_unit_test(t074_a_broken_file_is_opened_anew_by_itself),
 		cmocka_unit_test(t066_a_failure_names_no_engine),
 		cmocka_unit_test(b14_every_file_call_may_fail_while_working),
+		cmocka_unit_test(b14_the_file_may_fail_for_good_at_every_call),
 		cmocka_unit_test(b14_the_disk_may_be_full_at_every_write),
+		cmocka_unit_test(b14_the_disk_may_stay_full_from_every_write_on),
 		cmocka_unit_test(every_file_call_may_fail_while_opening),
 		cmocka_unit_test(every_allocation_of_the_client_may_fail),
 		cmocka_unit_test(every_allocation_of_ours_may_fail),

@@ -276,6 +276,33 @@ static void t065_a_held_file_is_unavailable_within_the_time_of_a_call(void **sta
 	*state = open_migrated(&place);
 }
 
+/* A file that vanished is not made anew: nothing answers OK from an empty one. */
+static void a_file_that_vanished_is_unavailable(void **state)
+{
+	struct bf_fault *fault = vfs_fault();
+
+	assert_true(put_schedule(*state, "s", START) != 0);
+	vfs_set_kind(FAULT_IO);
+	bf_fault_arm(fault, 1, -1);
+	assert_int_not_equal(try_register(*state, 1), BELFRY_OK);
+	bf_fault_arm(fault, 0, 0);
+	char away[256];
+	(void)snprintf(away, sizeof(away), "%s-away", place.path);
+	assert_int_equal(rename(place.path, away), 0);
+	const struct bf_env *env = bf_env_system();
+	struct bf_boot_time until = bf_boot_add(env->boot(NULL), BELFRY_SECOND / 2);
+	while (env->boot(NULL).us < until.us) {
+		assert_int_equal(try_register(*state, 2), BELFRY_UNAVAILABLE);
+	}
+	assert_int_equal(rename(away, place.path), 0);
+	enum belfry_status status = BELFRY_UNAVAILABLE;
+	until = bf_boot_add(env->boot(NULL), 20 * BELFRY_SECOND);
+	while (status != BELFRY_OK && env->boot(NULL).us < until.us) {
+		status = try_register(*state, 3);
+	}
+	assert_int_equal(status, BELFRY_OK);
+}
+
 static bool is_large(const char *plan)
 {
 	static const char *const tables[] = {"SCAN runs", "SCAN r", "SCAN schedule", "SCAN s",
@@ -325,6 +352,7 @@ const struct CMUnitTest operation_tests[] = {
 		CASE(output_goes_with_its_run),
 		CASE(the_log_stays_bounded),
 		CASE(t065_a_held_file_is_unavailable_within_the_time_of_a_call),
+		CASE(a_file_that_vanished_is_unavailable),
 		CASE(no_statement_walks_through_a_large_table),
 };
 const size_t operation_test_count = sizeof(operation_tests) / sizeof(operation_tests[0]);
