@@ -30,6 +30,12 @@ void bf_dispatch_begin_claim(struct bf_dispatcher *dispatcher)
 							      : BELFRY_CLAIM_QUEUE;
 	uint32_t places = bf_dispatch_free_places(dispatcher);
 
+	/* Whoever asks from now on asks for what this claim may not see any more. */
+	switch (kind) {
+	case BELFRY_CLAIM_OWNED: dispatcher->wants_owned = false; break;
+	case BELFRY_CLAIM_TAKEOVER: dispatcher->wants_takeover = false; break;
+	case BELFRY_CLAIM_QUEUE: dispatcher->wants_claim = false; break;
+	}
 	belfry_arena_reset(&dispatcher->arena);
 	dispatcher->claim = (struct belfry_claim){
 			.size = sizeof(dispatcher->claim),
@@ -112,7 +118,7 @@ static void queue_claimed(struct bf_dispatcher *dispatcher, struct bf_boot_time 
 			dispatcher->config.tick);
 
 	dispatcher->is_backlog = !claim->is_short;
-	dispatcher->wants_claim = dispatcher->is_backlog;
+	dispatcher->wants_claim = dispatcher->wants_claim || dispatcher->is_backlog;
 	dispatcher->claim_at = bf_boot_add(now, BF_MAX(until, BELFRY_MILLISECOND));
 }
 
@@ -124,12 +130,24 @@ static void owned_claimed(struct bf_dispatcher *dispatcher)
 	for (size_t i = 0; i < claim->run_count; i++) {
 		dispatcher->owned_seen = BF_MAX(dispatcher->owned_seen, claim->runs[i].run.fence);
 	}
-	if (claim->run_count == claim->max_runs) {
-		dispatcher->owned_after = claim->runs[claim->run_count - 1].run.id;
-		return;
+	if (dispatcher->wants_owned) {
+		return; /* asked for again meanwhile: from the start */
 	}
-	dispatcher->wants_owned = false;
-	dispatcher->owned_after = (struct belfry_id){{0}};
+	dispatcher->wants_owned = claim->run_count == claim->max_runs;
+	dispatcher->owned_after = dispatcher->wants_owned ? claim->runs[claim->run_count - 1].run.id
+							  : (struct belfry_id){{0}};
+}
+
+void bf_dispatch_unclaimed(struct bf_dispatcher *dispatcher, enum belfry_status status)
+{
+	enum belfry_claim_kind kind = dispatcher->claim.kind;
+
+	dispatcher->wants_claim = dispatcher->wants_claim || kind == BELFRY_CLAIM_QUEUE;
+	dispatcher->wants_takeover = dispatcher->wants_takeover || kind == BELFRY_CLAIM_TAKEOVER;
+	/* A claim that may have been made without our hearing of it is found among what is ours. */
+	if (kind == BELFRY_CLAIM_OWNED || status == BELFRY_UNKNOWN) {
+		bf_dispatch_ask_owned(dispatcher);
+	}
 }
 
 void bf_dispatch_claimed(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
@@ -142,18 +160,21 @@ void bf_dispatch_claimed(struct bf_dispatcher *dispatcher, struct bf_boot_time n
 	}
 	switch (claim->kind) {
 	case BELFRY_CLAIM_QUEUE: queue_claimed(dispatcher, now); break;
-	case BELFRY_CLAIM_TAKEOVER: dispatcher->wants_takeover = claim->run_count > 0; break;
+	case BELFRY_CLAIM_TAKEOVER:
+		dispatcher->wants_takeover = dispatcher->wants_takeover || claim->run_count > 0;
+		break;
 	case BELFRY_CLAIM_OWNED: owned_claimed(dispatcher); break;
 	}
 	for (size_t i = 0; i < claim->run_count; i++) {
 		take_claimed(dispatcher, &claim->runs[i]);
 	}
-}
-
-static void ask_for_owned(struct bf_dispatcher *dispatcher)
-{
-	dispatcher->wants_owned = true;
-	dispatcher->owned_after = (struct belfry_id){{0}};
+	if (dispatcher->is_short_of_memory) {
+		/* What could not be held is ours all the same: asked for again, but not at once. */
+		dispatcher->not_before = bf_boot_add(now,
+				bf_jitter_between(&dispatcher->jitter, 20 * BELFRY_MILLISECOND,
+						50 * BELFRY_MILLISECOND));
+		dispatcher->is_short_of_memory = false;
+	}
 }
 
 /* A commit's answer may come so late that the store has shown us the Run meanwhile, and it is over by
@@ -164,7 +185,7 @@ static void hold_born(struct bf_dispatcher *dispatcher, const struct bf_owned_ru
 			bf_dispatch_find(dispatcher, run->id) == NULL;
 
 	if (may_be_over) {
-		ask_for_owned(dispatcher);
+		bf_dispatch_ask_owned(dispatcher);
 		return;
 	}
 	(void)bf_dispatch_hold(dispatcher, run, BF_STR("")); /* else wants_owned */
@@ -186,7 +207,7 @@ void bf_dispatch_born(struct bf_dispatcher *dispatcher, const struct bf_born *bo
 	dispatcher->granted -= (uint32_t)BF_MIN(dispatcher->granted, places);
 	dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes, born->bytes_back);
 	if (born->is_unknown) {
-		ask_for_owned(dispatcher);
+		bf_dispatch_ask_owned(dispatcher);
 	}
 	dispatcher->wants_claim = dispatcher->wants_claim || born->has_queued;
 }
@@ -230,10 +251,21 @@ void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispat
 	dispatcher->tickets_at = now;
 }
 
+void bf_dispatcher_untold(struct bf_dispatcher *dispatcher, const struct bf_tickets *tickets)
+{
+	if (dispatcher->has_cover &&
+			bf_id_compare(tickets->incarnation, dispatcher->cover.incarnation) == 0) {
+		dispatcher->granted -= BF_MIN(dispatcher->granted, tickets->places);
+		dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes, tickets->bytes);
+	}
+}
+
 void bf_dispatch_low(const struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders)
 {
 	/* While a commit's answer is lost, Runs may be ours that we do not know. */
-	if (dispatcher->wants_owned) {
+	bool is_asking = dispatcher->work == BF_WORK_CLAIM &&
+			dispatcher->claim.kind == BELFRY_CLAIM_OWNED;
+	if (dispatcher->wants_owned || is_asking) {
 		return;
 	}
 	orders->low = dispatcher->planner_floor;

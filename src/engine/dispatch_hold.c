@@ -49,6 +49,12 @@ static void count_start(struct bf_dispatcher *dispatcher, const struct bf_owned_
 	dispatcher->counts.lateness_count++;
 }
 
+void bf_dispatch_ask_owned(struct bf_dispatcher *dispatcher)
+{
+	dispatcher->wants_owned = true;
+	dispatcher->owned_after = (struct belfry_id){{0}};
+}
+
 struct bf_held *bf_dispatch_hold(struct bf_dispatcher *dispatcher, const struct bf_owned_run *run,
 		struct belfry_str session)
 {
@@ -59,12 +65,14 @@ struct bf_held *bf_dispatch_hold(struct bf_dispatcher *dispatcher, const struct 
 	}
 	held = new_held(run, session);
 	if (held == NULL) {
-		dispatcher->wants_owned = true;
+		bf_dispatch_ask_owned(dispatcher);
+		dispatcher->is_short_of_memory = true;
 		return NULL;
 	}
 	HASH_ADD(hh, dispatcher->by_id, run.id.bytes, sizeof(held->run.id.bytes), held);
 	if (held->hh.tbl == NULL) {
-		dispatcher->wants_owned = true;
+		bf_dispatch_ask_owned(dispatcher);
+		dispatcher->is_short_of_memory = true;
 		bf_free(held->session);
 		bf_free(held);
 		return NULL;

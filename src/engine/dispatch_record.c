@@ -60,7 +60,7 @@ static void draft_retry(struct bf_dispatcher *dispatcher, struct bf_held *held,
 	belfry_duration after = BF_MIN(answer->after, AFTER_MAX);
 	bool is_free = after > 0 &&
 			bf_time_add(store_now, after) <=
-					bf_time_add(held->run.ready_at, AFTER_WITHIN);
+					bf_time_add(held->run.started_at, AFTER_WITHIN);
 	bool is_spent = held->run.failures + 1 >= held->run.policy.max_attempts;
 
 	if (!is_free && is_spent) {
@@ -166,7 +166,7 @@ void bf_dispatch_hand_back(struct bf_dispatcher *dispatcher, struct bf_held *hel
 
 enum belfry_status bf_dispatch_begin_records(struct bf_dispatcher *dispatcher)
 {
-	size_t count = BF_MIN(dispatcher->answered.count, BF_DISPATCH_BATCH_MAX);
+	size_t count = BF_MIN(dispatcher->answered.count, dispatcher->record_max);
 	enum belfry_status status = BF_GROW(dispatcher->records, dispatcher->record_capacity,
 			count);
 
@@ -206,8 +206,7 @@ static void next_step(struct bf_dispatcher *dispatcher, struct bf_held *held)
 	bf_dispatch_release(dispatcher, held->answer);
 	held->answer = NULL;
 	if (held->session == NULL) {
-		dispatcher->wants_owned =
-				true; /* the store knows it: take it up again from there */
+		bf_dispatch_ask_owned(dispatcher); /* the store knows it: from there again */
 		bf_dispatch_drop(dispatcher, held);
 		return;
 	}
@@ -216,8 +215,63 @@ static void next_step(struct bf_dispatcher *dispatcher, struct bf_held *held)
 	bf_list_move(&dispatcher->ready, &held->link);
 }
 
+/* Not the store's being away: something in the batch that it will refuse each time. */
+static bool is_records_fault(enum belfry_status status)
+{
+	enum belfry_class class_ = belfry_status_class(status);
+
+	return class_ == BELFRY_CLASS_CALLER || class_ == BELFRY_CLASS_DATA;
+}
+
+/* A record that the store refuses to keep ends its Run in few words; those it refuses too, and the Run
+ * stays with this incarnation until it is taken over. */
+static void refuse(struct bf_dispatcher *dispatcher, struct bf_held *held)
+{
+	bool is_bare = held->record.kind == BELFRY_RECORD_FAILED && held->record.message.len == 0 &&
+			held->record.detail.len == 0;
+
+	if (is_bare) {
+		bf_dispatch_drop(dispatcher, held);
+	} else {
+		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_PERMANENT);
+	}
+}
+
+void bf_dispatch_unrecorded(struct bf_dispatcher *dispatcher, enum belfry_status status)
+{
+	size_t count = dispatcher->recording.count;
+
+	if (count == 0) {
+		return; /* it was another call that failed */
+	}
+	if (is_records_fault(status) && count == 1) {
+		refuse(dispatcher, BF_CONTAINER(dispatcher->recording.first, struct bf_held, link));
+		return;
+	}
+	dispatcher->record_max = is_records_fault(status) ? count / 2 : dispatcher->record_max;
+	/* Records say the same again: what was written the first time is refused the second. */
+	while (dispatcher->recording.last != NULL) {
+		bf_list_move(&dispatcher->answered, dispatcher->recording.first);
+	}
+}
+
+void bf_dispatcher_uncalled(struct bf_dispatcher *dispatcher, const struct bf_token *token,
+		struct bf_boot_time now)
+{
+	struct bf_held *held = bf_dispatch_find(dispatcher, token->run);
+
+	if (held != NULL && held->link.list == &dispatcher->calling &&
+			is_same_attempt(held, token)) {
+		bf_list_move(&dispatcher->ready, &held->link);
+		dispatcher->not_before = bf_boot_add(now,
+				bf_jitter_between(&dispatcher->jitter, 20 * BELFRY_MILLISECOND,
+						50 * BELFRY_MILLISECOND));
+	}
+}
+
 void bf_dispatch_recorded(struct bf_dispatcher *dispatcher)
 {
+	dispatcher->record_max = BF_MIN(dispatcher->record_max * 2, BF_DISPATCH_BATCH_MAX);
 	for (size_t i = 0; i < dispatcher->record_count; i++) {
 		const struct belfry_record *record = &dispatcher->records[i];
 		struct bf_held *held = bf_dispatch_find(dispatcher, record->run);
@@ -226,6 +280,10 @@ void bf_dispatch_recorded(struct bf_dispatcher *dispatcher)
 		}
 		if (record->result != BELFRY_OK) {
 			dispatcher->counts.stale++;
+			if (record->result == BELFRY_CONFLICT) {
+				/* Another Session is stored, and the Run may be ours still. */
+				bf_dispatch_ask_owned(dispatcher);
+			}
 			bf_dispatch_drop(dispatcher, held);
 		} else if (record->kind == BELFRY_RECORD_SESSION) {
 			next_step(dispatcher, held);

@@ -21,6 +21,7 @@ enum belfry_status bf_dispatcher_new(const struct bf_dispatcher_config *config,
 	dispatcher->config = *config;
 	dispatcher->jitter.state = config->seed;
 	dispatcher->next_deadline = INT64_MAX;
+	dispatcher->record_max = BF_DISPATCH_BATCH_MAX;
 	*ret_dispatcher = dispatcher;
 	return BELFRY_OK;
 }
@@ -133,15 +134,27 @@ static void fail_unloaded(struct bf_dispatcher *dispatcher)
 	}
 }
 
+static void fail(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
+{
+	belfry_duration longest = BELFRY_SECOND << BF_MIN(dispatcher->failures, 2u);
+
+	dispatcher->failures++;
+	dispatcher->not_before = bf_boot_add(now,
+			bf_jitter_between(&dispatcher->jitter, longest / 10, longest / 4));
+	unload(dispatcher);
+}
+
 static void loaded(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
 {
 	const struct belfry_list *list = &dispatcher->list;
 
 	/* No call is begun by a holder that can know that it is lost (decision 5). */
-	if (!bf_dispatch_may_act(dispatcher, now) || dispatcher->is_stopping ||
-			BF_GROW(dispatcher->calls, dispatcher->call_capacity, list->count) !=
-					BELFRY_OK) {
+	if (!bf_dispatch_may_act(dispatcher, now) || dispatcher->is_stopping) {
 		unload(dispatcher);
+		return;
+	}
+	if (BF_GROW(dispatcher->calls, dispatcher->call_capacity, list->count) != BELFRY_OK) {
+		fail(dispatcher, now);
 		return;
 	}
 	for (size_t i = 0; i < list->count; i++) {
@@ -155,20 +168,6 @@ static void loaded(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
 
 /* ---- the store's answers ----------------------------------------------------------------------- */
 
-static void fail(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
-{
-	belfry_duration longest = BELFRY_SECOND << BF_MIN(dispatcher->failures, 2u);
-
-	dispatcher->failures++;
-	dispatcher->not_before = bf_boot_add(now,
-			bf_jitter_between(&dispatcher->jitter, longest / 10, longest / 4));
-	unload(dispatcher);
-	/* Records say the same again: what was written the first time is refused the second. */
-	while (dispatcher->recording.last != NULL) {
-		bf_list_move(&dispatcher->answered, dispatcher->recording.first);
-	}
-}
-
 static void answered(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
 		const struct bf_dispatcher_event *event)
 {
@@ -179,11 +178,10 @@ static void answered(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orde
 		orders->is_lost = true;
 	}
 	if (event->status != BELFRY_OK) {
-		/* A claim that may have been made without our hearing of it. */
-		if (work == BF_WORK_CLAIM && event->status == BELFRY_UNKNOWN) {
-			dispatcher->wants_owned = true;
-			dispatcher->owned_after = (struct belfry_id){{0}};
+		if (work == BF_WORK_CLAIM) {
+			bf_dispatch_unclaimed(dispatcher, event->status);
 		}
+		bf_dispatch_unrecorded(dispatcher, event->status);
 		fail(dispatcher, event->now);
 		return;
 	}
@@ -199,12 +197,25 @@ static void answered(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orde
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
+static void lose(struct bf_dispatcher *dispatcher)
+{
+	dispatcher->has_cover = false;
+	dispatcher->granted = 0;
+	dispatcher->granted_bytes = 0;
+	dispatcher->wants_owned = false;
+	dispatcher->owned_seen = 0;
+	bf_dispatch_drop_all(dispatcher);
+}
+
 static void cover(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
 		const struct bf_cover *news)
 {
 	bool is_new = !dispatcher->has_cover ||
 			bf_id_compare(news->incarnation, dispatcher->cover.incarnation) != 0;
 
+	if (is_new && dispatcher->has_cover) {
+		lose(dispatcher); /* the news of it did not reach us */
+	}
 	dispatcher->cover = *news;
 	dispatcher->has_cover = true;
 	dispatcher->wants_takeover = true;
@@ -217,16 +228,6 @@ static void cover(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders 
 		dispatcher->tickets_at = (struct bf_boot_time){0};
 	}
 	bf_dispatch_low(dispatcher, orders);
-}
-
-static void lose(struct bf_dispatcher *dispatcher)
-{
-	dispatcher->has_cover = false;
-	dispatcher->granted = 0;
-	dispatcher->granted_bytes = 0;
-	dispatcher->wants_owned = false;
-	dispatcher->owned_seen = 0;
-	bf_dispatch_drop_all(dispatcher);
 }
 
 static void handle_event(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
@@ -345,7 +346,8 @@ static struct bf_boot_time next_wake(const struct bf_dispatcher *dispatcher,
 	return (struct bf_boot_time){BF_MAX(wake, now.us + BELFRY_MILLISECOND)};
 }
 
-static void publish(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders)
+static void publish(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
+		struct bf_boot_time now)
 {
 	orders->calls = dispatcher->calls;
 	orders->call_count = dispatcher->call_count;
@@ -354,6 +356,10 @@ static void publish(struct bf_dispatcher *dispatcher, struct bf_dispatcher_order
 	orders->released = dispatcher->released;
 	dispatcher->counts.held = HASH_COUNT(dispatcher->by_id);
 	dispatcher->counts.held_bytes = dispatcher->held_bytes;
+	if (dispatcher->work == BF_WORK_NONE && dispatcher->failures == 0) {
+		dispatcher->counts
+				.last_step = now; /* nothing to ask of the store is no standstill */
+	}
 	dispatcher->counts.granted = dispatcher->granted;
 }
 
@@ -374,5 +380,5 @@ void bf_dispatcher_step(struct bf_dispatcher *dispatcher, const struct bf_dispat
 	}
 	bf_dispatch_give_tickets(dispatcher, orders, event->now);
 	orders->wake = next_wake(dispatcher, event->now);
-	publish(dispatcher, orders);
+	publish(dispatcher, orders, event->now);
 }

@@ -124,6 +124,12 @@ BF_MUST_CHECK enum belfry_status bf_dispatcher_new(const struct bf_dispatcher_co
 void bf_dispatcher_free(struct bf_dispatcher *dispatcher, void (*release)(struct bf_answer *));
 void bf_dispatcher_step(struct bf_dispatcher *dispatcher, const struct bf_dispatcher_event *event,
 		struct bf_dispatcher_orders *orders);
+/* A call of the last orders was not made (no memory for its handle, or its time was over): its Run is
+ * ready again after a pause. */
+void bf_dispatcher_uncalled(struct bf_dispatcher *dispatcher, const struct bf_token *token,
+		struct bf_boot_time now);
+/* The tickets of the last orders could not be carried to the planner (no memory). */
+void bf_dispatcher_untold(struct bf_dispatcher *dispatcher, const struct bf_tickets *tickets);
 struct belfry_arena *bf_dispatcher_arena(struct bf_dispatcher *dispatcher);
 const struct bf_dispatcher_counts *bf_dispatcher_counts(const struct bf_dispatcher *dispatcher);
 /* After STOP: nothing is held and nothing is under way. */

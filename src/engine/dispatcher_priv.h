@@ -61,6 +61,7 @@ struct bf_dispatcher {
 	struct belfry_record *records;
 	size_t record_count;
 	size_t record_capacity;
+	size_t record_max; /* of one batch: halved while a record of it makes the call fail */
 	struct belfry_id *load_ids;
 	size_t load_capacity;
 
@@ -69,6 +70,7 @@ struct bf_dispatcher {
 	bool wants_owned;
 	struct belfry_id owned_after;
 	belfry_fence owned_seen; /* what was born up to here the store has shown us */
+	bool is_short_of_memory; /* a Run that is ours could not be held */
 	bool is_backlog;
 	struct bf_boot_time claim_at;   /* look into the queue then, unasked */
 	struct bf_boot_time not_before; /* after a failure */
@@ -98,6 +100,8 @@ struct bf_held *bf_dispatch_find(struct bf_dispatcher *dispatcher, struct belfry
  * left alone. NULL: no memory (it stays ours in the store; `wants_owned` finds it again). */
 struct bf_held *bf_dispatch_hold(struct bf_dispatcher *dispatcher, const struct bf_owned_run *run,
 		struct belfry_str session);
+/* Runs may be ours that we do not hold: ask the store, from the first one. */
+void bf_dispatch_ask_owned(struct bf_dispatcher *dispatcher);
 void bf_dispatch_drop(struct bf_dispatcher *dispatcher, struct bf_held *held);
 void bf_dispatch_drop_all(struct bf_dispatcher *dispatcher);
 /* The attempt is over for us: the handler is told. */
@@ -115,12 +119,16 @@ void bf_dispatch_fail(struct bf_dispatcher *dispatcher, struct bf_held *held,
 void bf_dispatch_hand_back(struct bf_dispatcher *dispatcher, struct bf_held *held);
 BF_MUST_CHECK enum belfry_status bf_dispatch_begin_records(struct bf_dispatcher *dispatcher);
 void bf_dispatch_recorded(struct bf_dispatcher *dispatcher);
+/* The batch failed as a whole: it is written again, in halves where one of it is at fault. */
+void bf_dispatch_unrecorded(struct bf_dispatcher *dispatcher, enum belfry_status status);
 
 /* dispatch_claim.c: Runs from the store, tickets for the planner, the low mark. */
 /* Runs due before it are not born claimed: by the store's clock at `now`. */
 struct belfry_id bf_dispatch_floor(const struct bf_dispatcher *dispatcher, struct bf_boot_time now);
 void bf_dispatch_begin_claim(struct bf_dispatcher *dispatcher);
 void bf_dispatch_claimed(struct bf_dispatcher *dispatcher, struct bf_boot_time now);
+/* The claim failed: ask again. */
+void bf_dispatch_unclaimed(struct bf_dispatcher *dispatcher, enum belfry_status status);
 void bf_dispatch_born(struct bf_dispatcher *dispatcher, const struct bf_born *born);
 void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders,
 		struct bf_boot_time now);

@@ -827,6 +827,9 @@ void bf_planner_step(struct bf_planner *planner, const struct bf_planner_event *
 	if (!event->has_more) {
 		begin_next(planner, orders, event->now);
 	}
+	if (planner->state == BF_PLANNER_IDLE && planner->failures == 0) {
+		planner->counts.last_step = event->now; /* nothing to ask is no standstill */
+	}
 	orders->wake = next_wake(planner, event->now);
 	planner->counts.places = planner->places;
 }

@@ -85,9 +85,9 @@ struct bf_planner_counts {
 	int64_t due_missed;
 	int64_t due_disabled;
 	int64_t conflicts;
-	int64_t unreadable;            /* rows that this replica cannot evaluate */
-	uint32_t places;               /* tickets in hand */
-	struct bf_boot_time last_step; /* of the last store answer that was not a failure */
+	int64_t unreadable; /* rows that this replica cannot evaluate */
+	uint32_t places;    /* tickets in hand */
+	struct bf_boot_time last_step; /* of the last step that no failure hung over */
 };
 
 BF_MUST_CHECK enum belfry_status bf_planner_new(const struct bf_planner_config *config,

@@ -24,15 +24,13 @@ static struct belfry_invocation invocation_of(const struct bf_call *call)
 static void call_handler(struct bf_runtime *runtime, const struct bf_call *call)
 {
 	struct belfry_invocation invocation = invocation_of(call);
-	struct belfry_reply *reply = bf_reply_new(runtime->book, &call->token);
+	struct bf_boot_time now = bf_runtime_now(runtime);
+	/* The last look at the clock before the call: other calls were made in between. */
+	bool is_late = now.us >= atomic_load(&runtime->act_until);
+	struct belfry_reply *reply = is_late ? NULL : bf_reply_new(runtime->book, &call->token);
 
 	if (reply == NULL) {
-		return; /* its time limit, or the end of the incarnation, brings the Run back */
-	}
-	/* The last look at the clock before the call: the store was asked in between. */
-	if (bf_runtime_now(runtime).us >= atomic_load(&runtime->act_until)) {
-		(void)belfry_reply_retry(&reply, BELFRY_MILLISECOND, BELFRY_RUN_ERROR_NONE,
-				BF_STR(""), BF_STR("not called: the lease was too old"));
+		bf_dispatcher_uncalled(runtime->dispatcher, &call->token, now);
 		return;
 	}
 	if (call->token.step == BELFRY_STEP_SESSION) {
@@ -75,7 +73,9 @@ static void tell(struct bf_runtime *runtime, const struct bf_dispatcher_orders *
 	if (orders->has_tickets) {
 		struct bf_message message = {.kind = BF_MESSAGE_TICKETS,
 				.tickets = orders->tickets};
-		bf_runtime_post(runtime, BF_THREAD_PLANNER, &message);
+		if (!bf_runtime_post(runtime, BF_THREAD_PLANNER, &message)) {
+			bf_dispatcher_untold(runtime->dispatcher, &orders->tickets);
+		}
 	}
 	if (orders->has_low) {
 		struct bf_message message = {.kind = BF_MESSAGE_LOW, .low = orders->low};

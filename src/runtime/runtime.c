@@ -20,7 +20,7 @@ void bf_message_free(struct bf_message *message)
 	}
 }
 
-void bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message)
+bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message)
 {
 	struct bf_message *copy = bf_alloc(sizeof(*copy));
 
@@ -28,6 +28,7 @@ void bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_mes
 		*copy = *message;
 		bf_inbox_post(&runtime->inboxes[thread], &copy->link);
 	}
+	return copy != NULL;
 }
 
 void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,

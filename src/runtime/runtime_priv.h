@@ -53,9 +53,9 @@ struct bf_runtime {
 };
 
 struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime);
-/* Post a copy of the message. Without memory it is lost: every message is repeated or looked for by
- * its receiver at the next tick. */
-void bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message);
+/* Post a copy of the message. False: there is no memory for it. Most messages may be lost, because they
+ * are repeated or looked for by their receiver at the next tick. */
+bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message);
 void bf_message_free(struct bf_message *message);
 /* A store call failed in a thread's loop: said once here, where it is handled. */
 void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,

@@ -3,6 +3,7 @@
 #define ENGINE_CASES_H
 
 int run_coverage_tests(void);
+int run_dispatcher_tests(void);
 int run_planner_tests(void);
 int run_settle_tests(void);
 
