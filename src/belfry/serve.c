@@ -164,6 +164,7 @@ static sigset_t block_signals(void)
 	(void)sigaddset(&signals, SIGHUP);
 	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a full disk, and no end */
 	return signals;
 }
 
