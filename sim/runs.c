@@ -162,6 +162,7 @@ static void check_end(struct bf_sim *sim, struct sim_run *run, const struct belf
 	}
 	run->state = row->state;
 	run->status = row->status;
+	run->ready_at = row->ready_at;
 	/* Once it has waited in the queue it is found there. */
 	run->is_born = run->is_born && row->state == BELFRY_RUN_DISPATCHING;
 	if (bf_run_state_is_open(row->state)) {

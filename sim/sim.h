@@ -97,6 +97,11 @@ struct bf_sim_counts {
 	uint64_t stale_calls; /* calls by a holder that could not know that it was lost */
 };
 
+/* A world's config by its seed alone: beat, places, deployments, and whether the clock is stepped vary
+ * with it. zones borrowed. */
+struct bf_sim_config bf_sim_world_config(uint64_t seed, struct belfry_zones *zones,
+		bool single_document);
+
 void bf_sim_new(const struct bf_sim_config *config, struct bf_sim **ret_sim);
 void bf_sim_free(struct bf_sim *sim);
 const struct bf_sim_counts *bf_sim_counts(const struct bf_sim *sim);

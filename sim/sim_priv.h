@@ -181,6 +181,7 @@ struct sim_run {
 	belfry_time due_at;
 	belfry_time decided_at; /* by the plan that inserted it; 0: not seen */
 	belfry_time started_at;
+	belfry_time ready_at;
 	int64_t made;    /* virtual time at which it was first seen */
 	int64_t started; /* virtual time; -1: not yet */
 	bool is_born;    /* born claimed ... */

@@ -20,7 +20,7 @@ static belfry_duration log_between(struct bf_sim *sim, belfry_duration min, belf
 static const char *const rules[] = {"*/15 * * * *", "0 * * * *", "7,37 * * * *", "30 2 * * *",
 		"*/5 9-11 * * *", "0 */6 * * *", "{\"every\":\"PT20M\"}", "59 23 * * *",
 		"0,30 1-3 * * *", "*/10 * * * *"};
-static const char *const zones[] = {"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata",
+static const char *const zone_names[] = {"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata",
 		"Australia/Lord_Howe"};
 
 static struct belfry_policies choose_policies(struct bf_sim *sim)
@@ -44,7 +44,7 @@ static void put_any(struct bf_sim *sim, const char *id, bool is_disabled)
 
 	deployment.id = id;
 	deployment.rule = rules[sim_random(sim, BF_COUNT(rules))];
-	deployment.zone = zones[sim_random(sim, BF_COUNT(zones))];
+	deployment.zone = zone_names[sim_random(sim, BF_COUNT(zone_names))];
 	deployment.is_disabled = is_disabled;
 	deployment.has_local_session = sim_chance(sim, 2000);
 	deployment.policies = choose_policies(sim);
@@ -263,4 +263,26 @@ void sim_world_begin(struct bf_sim *sim)
 		sim_at(sim, sim->now + sim_between(sim, BELFRY_HOUR, 12 * BELFRY_HOUR), clock_steps,
 				NULL, 0);
 	}
+}
+
+struct bf_sim_config bf_sim_world_config(uint64_t seed, struct belfry_zones *zones,
+		bool single_document)
+{
+	static const belfry_duration beats[] = {10 * BELFRY_SECOND, BELFRY_MINUTE, BELFRY_MINUTE,
+			BELFRY_MINUTE};
+	static const uint32_t places[] = {1, 2, 4, 10, 50};
+	static const unsigned counts[] = {6, 12, 24};
+	struct bf_jitter chance = {seed ^ UINT64_C(0x5157)};
+
+	return (struct bf_sim_config){
+			.seed = seed,
+			.zones = zones,
+			.single_document = single_document,
+			.has_faults = true,
+			.may_step_clock = bf_jitter_next(&chance) % 3 == 0,
+			.beat = beats[bf_jitter_next(&chance) % BF_COUNT(beats)],
+			.max_runs = places[bf_jitter_next(&chance) % BF_COUNT(places)],
+			.deployments = counts[bf_jitter_next(&chance) % BF_COUNT(counts)],
+			.recovery_limit = 3 + (uint32_t)(bf_jitter_next(&chance) % 8),
+	};
 }
