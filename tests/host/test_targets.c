@@ -388,6 +388,12 @@ static void bad_urls_are_refused(void **state)
 			{"https://h\xc3\xb6hle.example/", "position 10"},
 			{"https://[fe80::1%25eth0]/", ""},
 			{"https://[::1", ""},
+			{"https://h%c3%b6hle.example/", "letters, digits"},
+			{"https://hooks%20example.org/", ""},
+			{"https://hooks.example.org%2e/", "dot at the end"},
+			{"https://0177.%30.0.1/", "or an address"},
+			{"https://0%78a.1/", ""},
+			{"https://1.2.3.4.5/", "or an address"},
 	};
 
 	(void)state;

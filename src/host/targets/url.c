@@ -1,7 +1,7 @@
 /* What a target's definition may hold.
  *
- * Invariants  what passes here is printable ASCII; the host of a parsed URL is an address or a name
- *             without a final dot, in lower case.
+ * Invariants  what passes here is printable ASCII; the host of a parsed URL is an address or a name of
+ *             letters, digits, '-', '_' and '.', without a final dot, in lower case.
  * Not here    names are not looked up; the address that a name has is judged when it is called. */
 #include "host/targets/url.h"
 
@@ -96,6 +96,32 @@ static enum belfry_status check_parts(CURLU *parts, struct belfry_error *err)
 	return BELFRY_OK;
 }
 
+static bool is_all_of(struct belfry_str text, const char *characters)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] == '\0' || strchr(characters, text.ptr[i]) == NULL) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* curl reads percent escapes in a host, and does so after it has read addresses: any byte may stand there
+ * by now, and a number that others would take for an address ("0177.%30.0.1"). */
+static bool is_name(struct belfry_str host)
+{
+	size_t last = host.len;
+
+	while (last > 0 && host.ptr[last - 1] != '.') {
+		last--;
+	}
+	struct belfry_str label = bf_str_slice(host, last, host.len);
+	bool is_hex = bf_str_starts_with(label, BF_STR("0x"));
+	bool is_number = is_all_of(bf_str_slice(label, is_hex ? 2 : 0, label.len),
+			is_hex ? "0123456789abcdef" : "0123456789");
+	return is_all_of(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") && !is_number;
+}
+
 /* The name of a host, in lower case; curl has made a dotted quad of octal and short forms already. */
 static enum belfry_status take_host(struct bf_target_url *url, struct belfry_error *err)
 {
@@ -109,9 +135,10 @@ static enum belfry_status take_host(struct bf_target_url *url, struct belfry_err
 	for (char *at = url->host; *at != '\0'; at++) {
 		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at + ('a' - 'A')) : *at;
 	}
-	if (host.len == 0 || host.ptr[host.len - 1] == '.') {
+	if (!url->is_literal && !is_name(bf_str(url->host))) {
 		return bf_error_set(err, BELFRY_INVALID,
-				"the URL's host must be a name without a dot at the end, or an address");
+				"the URL's host must be a name of letters, digits, '-', '_' and '.' without "
+				"a dot at the end, or an address");
 	}
 	return BELFRY_OK;
 }
