@@ -43,7 +43,8 @@ struct bf_http_raw_head {
 /* Proves that no byte of the head was lost on the way to the fields: a parser that takes a NUL for the
  * end of a text would hide what follows it, and one that joins folded lines badly would invent a name.
  * Between the parts there may be one separator, white space in front of a value, and nothing else.
- * Lines ended by a bare LF are refused with it. BELFRY_OK or BELFRY_INVALID. */
+ * Lines ended by a bare LF are refused with it; a NUL for the CR cannot be told from it there, and ends a
+ * line for everybody who ends one at the LF. BELFRY_OK or BELFRY_INVALID. */
 BF_MUST_CHECK enum belfry_status bf_http_head_check_raw(const struct bf_http_raw_head *raw,
 		const struct bf_http_headers *headers, struct belfry_error *err);
 
