@@ -56,8 +56,9 @@ struct bf_keeper {
 	struct belfry_id low;
 	struct {
 		belfry_time store;
-		struct bf_boot_time boot;
-	} acknowledged; /* the store's clock, and ours when it was asked; store 0: never */
+		struct bf_boot_time asked;
+		struct bf_boot_time heard;
+	} acknowledged; /* the store's clock, read between these two of ours; store 0: never */
 	struct bf_boot_time sent_at;
 	struct bf_boot_time next_beat;
 	struct bf_boot_time next_prune;
@@ -165,9 +166,12 @@ static void begin_renew(struct bf_keeper *keeper, struct bf_keeper_orders *order
 {
 	begin_beat(keeper, orders, BELFRY_BEAT_RENEW, keeper->incarnation, now);
 	if (keeper->acknowledged.store != 0) {
+		belfry_duration half = bf_boot_since(keeper->acknowledged.heard,
+						       keeper->acknowledged.asked) /
+				2;
 		keeper->beat.expect_now = bf_time_add(keeper->acknowledged.store,
-				bf_boot_since(now, keeper->acknowledged.boot));
-		keeper->beat.tolerance = keeper->config.lease;
+				bf_boot_since(now, keeper->acknowledged.asked) - half);
+		keeper->beat.tolerance = keeper->config.lease + half;
 	}
 	move(keeper, BF_KEEPER_RENEWING);
 }
@@ -325,6 +329,13 @@ static void publish_cover(struct bf_keeper *keeper, struct bf_keeper_orders *ord
 	}
 }
 
+static void acknowledge(struct bf_keeper *keeper, struct bf_boot_time now)
+{
+	keeper->acknowledged.store = keeper->beat.now;
+	keeper->acknowledged.asked = keeper->sent_at;
+	keeper->acknowledged.heard = now;
+}
+
 static void renewed(struct bf_keeper *keeper, struct bf_keeper_orders *orders,
 		const struct bf_keeper_event *event)
 {
@@ -332,8 +343,7 @@ static void renewed(struct bf_keeper *keeper, struct bf_keeper_orders *orders,
 		restart_observations(keeper); /* the answer was so late that it tells little */
 	}
 	keeper->beat_count = keeper->beat.beat;
-	keeper->acknowledged.store = keeper->beat.now;
-	keeper->acknowledged.boot = keeper->sent_at;
+	acknowledge(keeper, event->now);
 	keeper->next_beat = bf_boot_add(keeper->sent_at, keeper->config.beat);
 	keeper->counts.beats++;
 	keeper->counts.store_now = keeper->beat.now;
@@ -346,6 +356,26 @@ static void renewed(struct bf_keeper *keeper, struct bf_keeper_orders *orders,
 	}
 }
 
+/* The store finds its clock far from where our last beat puts it. Each of the two readings was made at
+ * some moment between our asking and our hearing: what waiting for the store explains is no step. */
+static void judge_clock(struct bf_keeper *keeper, struct bf_boot_time now)
+{
+	belfry_time store = keeper->acknowledged.store;
+	belfry_duration least = bf_boot_since(keeper->sent_at, keeper->acknowledged.heard);
+	belfry_duration most = bf_boot_since(now, keeper->acknowledged.asked);
+	bool is_back = keeper->beat.now < bf_time_add(store, least - keeper->config.lease);
+	bool is_forward = keeper->beat.now > bf_time_add(store, most + keeper->config.lease);
+
+	if (is_back || is_forward) {
+		/* What lies between is covered by nobody. */
+		keeper->is_clock_back = keeper->is_clock_back || is_back;
+		be_lost(keeper, false);
+		return;
+	}
+	acknowledge(keeper, now);
+	keeper->next_beat = now;
+}
+
 static void renew_answered(struct bf_keeper *keeper, struct bf_keeper_orders *orders,
 		const struct bf_keeper_event *event)
 {
@@ -355,10 +385,7 @@ static void renew_answered(struct bf_keeper *keeper, struct bf_keeper_orders *or
 	} else if (event->status == BELFRY_STALE) {
 		be_lost(keeper, true);
 	} else if (event->status == BELFRY_CONFLICT) {
-		/* The store's clock was stepped: what lies between is covered by nobody. */
-		keeper->is_clock_back = keeper->is_clock_back ||
-				keeper->beat.now < keeper->beat.expect_now;
-		be_lost(keeper, false);
+		judge_clock(keeper, event->now);
 	} else {
 		fail(keeper, event->now);
 	}

@@ -53,9 +53,14 @@ static void tell(struct bf_runtime *runtime, const struct bf_keeper_orders *orde
 		bf_runtime_post(runtime, BF_THREAD_PLANNER, &message);
 		bf_runtime_post(runtime, BF_THREAD_DISPATCHER, &message);
 	}
-	if (orders->is_clock_back) {
+	if (orders->is_clock_back || runtime->owes_clock_back) {
 		struct bf_message message = {.kind = BF_MESSAGE_CLOCK_BACK};
 		bf_log(runtime->env, BF_LOG_WARNING, "what=clock-set-back");
+		runtime->owes_clock_back = !bf_runtime_post(runtime, BF_THREAD_PLANNER, &message);
+	}
+	if (orders->is_ended) {
+		/* Hosts may still put and remove: nothing of it is to wait for another beat of ours. */
+		struct bf_message message = {.kind = BF_MESSAGE_LOST};
 		bf_runtime_post(runtime, BF_THREAD_PLANNER, &message);
 	}
 }

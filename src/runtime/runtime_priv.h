@@ -30,6 +30,8 @@ struct bf_runtime {
 	pthread_t pulse;
 	bool has_pulse;
 
+	bool owes_clock_back; /* the keeper's: the planner was not told, for lack of memory */
+
 	const struct belfry_handler *handler;
 	struct bf_reply_book *book;
 
@@ -50,6 +52,7 @@ struct bf_runtime {
 	struct bf_dispatcher_counts dispatcher_counts;
 	struct bf_keeper_counts keeper_counts;
 	struct bf_boot_time turned_at[BF_THREAD_COUNT]; /* last step that did not fail */
+	struct bf_boot_time started_at;
 };
 
 struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime);

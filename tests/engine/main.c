@@ -12,6 +12,7 @@ int main(void)
 			run_settle_tests,
 			run_planner_tests,
 			run_dispatcher_tests,
+			run_keeper_tests,
 	};
 	int failed = 0;
 

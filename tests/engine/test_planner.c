@@ -709,6 +709,14 @@ static void t087_a_removal_of_what_is_not_there_succeeds(void **state)
 	post(b, &c);
 	assert_int_equal(b->orders.list->id_count, 2);
 	answer_rows(b, &tombstone, 1, BELFRY_TIME_NEVER);
+	/* Each leaves a tombstone of its revision, which an older put cannot pass. */
+	assert_int_equal(b->orders.advance->item_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(b->orders.advance->items[i].flags & BELFRY_ADVANCE_F_REMOVE);
+		assert_int_equal(b->orders.advance->items[i].remove_revision, 2);
+		assert_true(b->orders.advance->items[i].expect_version == 0);
+	}
+	answer_commit(b, BELFRY_OK);
 	assert_true(is_done(b, &a) && is_done(b, &c));
 	assert_int_equal(a.status, BELFRY_OK);
 }
