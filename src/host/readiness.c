@@ -69,8 +69,10 @@ static void log_change(struct bf_host *host, unsigned faults)
 	}
 	for (unsigned i = 0; i < FAULT_COUNT; i++) {
 		if ((faults & 1u << i) != 0) {
-			bf_log(host->options.env, BF_LOG_ERROR, "event=not_ready reason=\"%s\"",
-					texts[i]);
+			/* Every host is not started at first: that is no error yet. */
+			bf_log(host->options.env,
+					i == FAULT_NOT_STARTED ? BF_LOG_INFO : BF_LOG_ERROR,
+					"event=not_ready reason=\"%s\"", texts[i]);
 		}
 	}
 }

@@ -286,6 +286,7 @@ enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
 		return bf_error_system(err, status, 0, "runtime: cannot start its threads");
 	}
 	(void)pthread_mutex_lock(&runtime->lock);
+	runtime->started_at = bf_runtime_now(runtime);
 	runtime->is_started = true;
 	(void)pthread_mutex_unlock(&runtime->lock);
 	return BELFRY_OK;
@@ -394,10 +395,13 @@ void bf_runtime_metrics(struct bf_runtime *runtime, struct belfry_provider_metri
 	m.lateness_sum_us = runtime->dispatcher_counts.lateness_sum_us;
 	m.lateness_count = runtime->dispatcher_counts.lateness_count;
 	m.takeovers = runtime->dispatcher_counts.takeovers;
-	m.is_started = runtime->is_started && !runtime->is_stopped;
+	m.is_started = runtime->is_started && !runtime->is_stopped &&
+			runtime->keeper_counts.store_now != 0;
 	m.lease = runtime->config.lease;
 	for (int thread = 0; thread < BF_THREAD_COUNT; thread++) {
-		m.step_age[thread] = bf_boot_since(now, runtime->turned_at[thread]);
+		struct bf_boot_time turned_at = runtime->turned_at[thread];
+		bool is_new = turned_at.us < runtime->started_at.us;
+		m.step_age[thread] = bf_boot_since(now, is_new ? runtime->started_at : turned_at);
 	}
 	if (runtime->keeper_counts.store_now != 0) {
 		belfry_time expected = bf_time_add(runtime->keeper_counts.store_now,
