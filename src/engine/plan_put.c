@@ -129,10 +129,10 @@ static enum belfry_status plan_request(struct bf_planner *planner, struct bf_pla
 {
 	const struct belfry_schedule_row *row = find_row(&planner->rows, request->schedule);
 	bool is_known = row != NULL && row->revision >= request->revision;
-	bool is_nothing_to_remove = request->is_remove && (row == NULL || row->is_removed);
 	struct bf_plan_note *note;
 
-	if (is_known || is_nothing_to_remove) {
+	/* What is not there is removed all the same: the tombstone holds against a put that lands late. */
+	if (is_known) {
 		bf_planner_finish(orders, request, BELFRY_OK, planner->rows.now);
 		return BELFRY_OK;
 	}
