@@ -64,8 +64,6 @@ static struct sim_run *new_run(struct bf_sim *sim, const struct belfry_run *row)
 	run->made = sim->now;
 	run->started = -1;
 	run->state = row->state;
-	run->is_born = row->state == BELFRY_RUN_DISPATCHING;
-	run->born_to = row->holder;
 	HASH_ADD(hh, sim->runs, id.bytes, sizeof(run->id.bytes), run);
 	check_identity(sim, row);
 	if (row->trigger == BELFRY_TRIGGER_SCHEDULE) {

@@ -106,9 +106,13 @@ static void see_item(struct bf_sim *sim, const struct belfry_advance *advance,
 		struct sim_run *seen = sim_run_find(sim, run->id);
 		if (seen != NULL && seen->decided_at == 0) {
 			seen->decided_at = item->decided_at;
+			seen->is_born = run->state == BELFRY_RUN_DISPATCHING &&
+					seen->state == BELFRY_RUN_DISPATCHING &&
+					seen->fence == advance->fence &&
+					bf_id_compare(seen->holder, advance->holder) == 0;
+			seen->born_to = advance->holder;
 		}
 	}
-	(void)advance;
 }
 
 /* The Runs that this step may have ended: known as open, and of its schedule. */
