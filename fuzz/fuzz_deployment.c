@@ -24,6 +24,15 @@ static void check_payload(const struct bf_deployment *d)
 				      : json_equal(payload.input, d->input) == 1);
 }
 
+/* What is no payload of ours is corrupt, and nothing worse. */
+static void check_foreign_payload(struct belfry_str bytes)
+{
+	BF_CLEANUP(bf_payload_fini) struct bf_payload payload = {0};
+	enum belfry_status status = bf_payload_decode(bytes, &payload, NULL);
+
+	fuzz_require(status == BELFRY_OK || status == BELFRY_CORRUPT);
+}
+
 static void check_rule(const struct bf_deployment *d)
 {
 	struct belfry_error err = {0};
@@ -88,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bf_json_init();
 		fuzz_require(belfry_zones_new(NULL, &zones, NULL) == BELFRY_OK);
 	}
+	check_foreign_payload(line);
 	if (bf_json_parse(line, SIZE_MAX, &content, NULL) != BELFRY_OK) {
 		return 0;
 	}
