@@ -219,7 +219,7 @@ static void direct_open(struct direct *direct, const struct bench *bench)
 {
 	need(sqlite3_open(bench->path, &direct->db) == SQLITE_OK, "open");
 	need(sqlite3_exec(direct->db,
-			     "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=4096;"
+			     "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8192;"
 			     "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-65536;"
 			     "PRAGMA secure_delete=OFF",
 			     NULL, NULL, NULL) == SQLITE_OK,

@@ -16,8 +16,10 @@
 #include <errno.h>
 
 #define BATCH_MAX 64
-/* Log length at which it is brought into the file, and at which readers are kept out for that. */
-#define CHECKPOINT_FRAMES 4096
+/* Log length (pages) at which it is brought into the file, and at which readers are kept out for that.
+ * Longer is faster under load, because the pages of the history index are written again and again;
+ * shorter is less to read after a crash. */
+#define CHECKPOINT_FRAMES 8192
 #define LOG_LIMIT_FRAMES  (4 * CHECKPOINT_FRAMES)
 /* A log longer than this is cut when nothing else goes on. */
 #define IDLE_FRAMES 256

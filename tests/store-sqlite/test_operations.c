@@ -246,7 +246,7 @@ static void the_log_stays_bounded(void **state)
 		bf_sqlite_get_counts(*state, &counts);
 		largest = BF_MAX(largest, counts.wal_bytes);
 	}
-	assert_true(largest < (20 << 20));
+	assert_true(largest < (40 << 20));
 }
 
 /* What a copying tool may do: take the file's own lock while it is open here. */
