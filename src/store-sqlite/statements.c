@@ -43,14 +43,14 @@ _Static_assert(BELFRY_TRIGGER_SCHEDULE == 0, "triggers are stored");
 	" AND (?5=0 OR iif(r.due_at<>0,r.due_at,r.created_at)>=?5)"
 
 const char *const bf_statement_texts[BF_ST_COUNT] = {
-#define STATEMENT(name, text) [BF_ST_##name] = text,
+#define STATEMENT(name, text) [BF_ST_##name] = (text),
 #include "store-sqlite/statements.def"
 #undef STATEMENT
 };
 
 const char *const bf_output_texts[BF_OUT_COUNT] = {
-		[BF_OUT_PUT] = "INSERT INTO outputs(run,content_type,bytes) VALUES(?1,?2,?3)"
-			       " ON CONFLICT(run) DO UPDATE SET content_type=?2,bytes=?3",
+		[BF_OUT_PUT] = ("INSERT INTO outputs(run,content_type,bytes) VALUES(?1,?2,?3)"
+				" ON CONFLICT(run) DO UPDATE SET content_type=?2,bytes=?3"),
 		[BF_OUT_FIND] = "SELECT key,content_type,length(bytes) FROM outputs WHERE run=?1",
 		[BF_OUT_DELETE] = "DELETE FROM outputs WHERE run=?1",
 };
