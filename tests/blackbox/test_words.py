@@ -19,6 +19,8 @@ def test_t066_no_refusal_holds_an_engine_word(make_server):
     server.api('GET', '/v1/deployments/x')
     assert belfry.refusals
     for asked, status, text in belfry.refusals:
+        if status == 416 and text == '':
+            continue  # told by Content-Range
         try:
             problem = json.loads(text)
         except ValueError:
