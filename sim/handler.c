@@ -50,8 +50,10 @@ static void check_caller(struct sim_process *process, const struct bf_call *call
 	}
 }
 
-static void check_row(struct bf_sim *sim, const struct bf_call *call, const struct sim_run *run)
+static void check_row(struct sim_process *process, const struct bf_call *call,
+		const struct sim_run *run)
 {
+	struct bf_sim *sim = process->sim;
 	struct belfry_run row;
 	bool is_local = (call->run->run_flags & BELFRY_RUN_F_LOCAL_SESSION) != 0;
 
@@ -67,6 +69,12 @@ static void check_row(struct bf_sim *sim, const struct bf_call *call, const stru
 	}
 	if (row.fence != call->token.fence) {
 		return; /* lost, and it cannot know */
+	}
+	if (row.state == BELFRY_RUN_DISPATCHING &&
+			bf_id_compare(row.holder, process->incarnation) != 0) {
+		sim_fail(sim, "no call by a holder that can know it is lost",
+				"r%u calls Run %s, which an incarnation of its holds that is over",
+				process->replica, sim_short_id(run->id).text);
 	}
 	if (row.state != BELFRY_RUN_DISPATCHING) {
 		sim_fail(sim, "a Run that has ended is not called", "Run %s is %s",
@@ -243,7 +251,7 @@ void sim_handler_call(struct sim_process *process, const struct bf_call *call)
 		return;
 	}
 	check_caller(process, call, run);
-	check_row(sim, call, run);
+	check_row(process, call, run);
 	check_invocation(sim, call, run);
 	run->called_fence = BF_MAX(run->called_fence, call->token.fence);
 	if (run->called_fence == call->token.fence) {

@@ -48,7 +48,7 @@ enum bf_sim_sabotage {
 	BF_SIM_SABOTAGE_NO_TAKEOVER,   /* what dead incarnations own is never given out */
 	BF_SIM_SABOTAGE_LEAK_PLACES,   /* what planners say of their places gets lost */
 	BF_SIM_SABOTAGE_LOW_MARK,      /* beats carry a low mark above everything */
-	BF_SIM_SABOTAGE_CALL_LOST,     /* a dispatcher is not told that its incarnation is over */
+	BF_SIM_SABOTAGE_CALL_LOST,     /* dispatchers believe in their lease an hour too long */
 	BF_SIM_SABOTAGE_SAME_FENCE,    /* a takeover does not raise the fence */
 	BF_SIM_SABOTAGE_COUNT
 };

@@ -23,8 +23,10 @@ static void carry_planner(struct sim_machine *machine, const struct bf_planner_e
 	machine->wake = orders.wake;
 	if (orders.born != NULL) {
 		struct sim_message born = {.kind = SIM_MESSAGE_BORN, .born = orders.born};
-		if (sim->config.sabotage == BF_SIM_SABOTAGE_LEAK_PLACES && !sim->is_quiet &&
-				sim_chance(sim, 500)) {
+		bool is_leak = sim->config.sabotage == BF_SIM_SABOTAGE_LEAK_PLACES &&
+				orders.born->run_count == 0 && orders.born->places_back > 0 &&
+				!orders.born->is_unknown;
+		if (is_leak) {
 			bf_born_free(orders.born);
 		} else {
 			sim_post(process, SIM_DISPATCHER, &born);
@@ -168,13 +170,14 @@ static struct bf_dispatcher_event dispatcher_event(struct sim_machine *machine,
 		process->incarnation = message->cover.incarnation;
 		event.kind = BF_DISPATCHER_COVER;
 		event.cover = message->cover;
+		if (process->sim->config.sabotage == BF_SIM_SABOTAGE_CALL_LOST) {
+			event.cover.act_until = bf_boot_add(event.cover.act_until, BELFRY_HOUR);
+		}
 		break;
 	case SIM_MESSAGE_LOST:
 		process->act_until = 0;
 		process->has_cover = false;
-		event.kind = process->sim->config.sabotage == BF_SIM_SABOTAGE_CALL_LOST
-				? BF_DISPATCHER_WAKE
-				: BF_DISPATCHER_LOST;
+		event.kind = BF_DISPATCHER_LOST;
 		break;
 	case SIM_MESSAGE_BORN:
 		event.kind = BF_DISPATCHER_BORN;
