@@ -131,8 +131,86 @@ static void a_refused_operation_undoes_no_other_of_its_commit(void **state)
 	place_fini(&place);
 }
 
+/* --- faults in commits that hold operations of several threads --- */
+
+#define FAULT_ROUNDS 40
+
+struct answers {
+	struct worker worker;
+	enum belfry_status status[FAULT_ROUNDS];
+};
+
+static void *work_and_note(void *data)
+{
+	struct answers *answers = data;
+
+	for (unsigned i = 0; i < FAULT_ROUNDS; i++) {
+		answers->status[i] = add_run(answers->worker.store, "s",
+				request_id(answers->worker.number, i), "");
+	}
+	return NULL;
+}
+
+/* OK: it is there. UNAVAILABLE, NOMEM: it is not. UNKNOWN: either. */
+static void check_answers(struct belfry_store *store, const struct answers *answers)
+{
+	struct belfry_run run;
+
+	for (unsigned i = 0; i < FAULT_ROUNDS; i++) {
+		enum belfry_status status = answers->status[i];
+		bool is_there = find_run(store, request_id(answers->worker.number, i), &run);
+		if (status == BELFRY_OK) {
+			assert_true(is_there);
+		} else if (status != BELFRY_UNKNOWN) {
+			assert_true(status == BELFRY_UNAVAILABLE || status == BELFRY_NOMEM);
+			assert_false(is_there);
+		}
+	}
+}
+
+static void work_with_fault(struct bf_fault *fault, int64_t first, int64_t repeat)
+{
+	struct place place;
+	struct answers answers[THREADS];
+
+	place_init(&place, true);
+	struct belfry_store *store = open_migrated(&place);
+	assert_true(put_schedule(store, "s", clock_now() + BELFRY_HOUR) != 0);
+	bf_fault_arm(fault, first, repeat);
+	for (unsigned i = 0; i < THREADS; i++) {
+		answers[i] = (struct answers){.worker = {.store = store, .number = i}};
+		assert_int_equal(pthread_create(&answers[i].worker.thread, NULL, work_and_note,
+						 &answers[i]),
+				0);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(answers[i].worker.thread, NULL), 0);
+	}
+	bf_fault_arm(fault, 0, 0);
+	close_store(store);
+	store = open_migrated(&place);
+	for (unsigned i = 0; i < THREADS; i++) {
+		check_answers(store, &answers[i]);
+	}
+	close_store(store);
+	place_fini(&place);
+}
+
+static void b14_a_fault_in_a_shared_commit_is_answered_rightly_to_each(void **state)
+{
+	(void)state;
+	for (int64_t first = 1; first < 400; first += 13) {
+		vfs_set_kind(FAULT_FULL);
+		work_with_fault(vfs_fault(), first, 1 + first % 5);
+		vfs_set_kind(FAULT_IO);
+		work_with_fault(vfs_fault(), first, 1);
+		work_with_fault(client_memory_fault(), 3 * first, 1 + first % 3);
+	}
+}
+
 const struct CMUnitTest thread_tests[] = {
 		cmocka_unit_test(four_threads_write_and_read_what_they_wrote),
 		cmocka_unit_test(a_refused_operation_undoes_no_other_of_its_commit),
+		cmocka_unit_test(b14_a_fault_in_a_shared_commit_is_answered_rightly_to_each),
 };
 const size_t thread_test_count = sizeof(thread_tests) / sizeof(thread_tests[0]);
