@@ -216,10 +216,38 @@ def test_b02_every_past_due_time_has_an_answer(server, receiver):
     assert latest['run']['id'] in {r['id'] for r in server.runs(id_)}
 
 
-def test_t010_sixty_four_deployments_fire_at_one_second(server, receiver):
+def test_t019_sixty_four_deployments_of_one_rule_are_a_run_each(server, receiver):
     at = belfry.spot(3)
     ids = [server.create(f'bell-{i}', belfry.cron_at(at), receiver.url + f'/{i}')['id'] for i in range(64)]
     assert time.time() < at
     receiver.wait_calls(64, due_at=float(at))
     assert {c.run for c in receiver.calls} == {belfry.due_id(id_, at) for id_ in ids}
     assert len(receiver.calls) == 64
+
+
+def test_t008_a_slow_run_does_not_hold_up_the_next(server, receiver):
+    """Every Run takes three seconds, and one comes due every second."""
+    receiver.answer = lambda _: belfry.Answer(delay=3)
+    id_ = server.create('bell', EVERY_SECOND, receiver.url)['id']
+    receiver.wait(lambda _: receiver.open >= 3, 'three open calls at once')
+    server.disable(id_)
+    assert all(r['status'] in ('COMPLETED', 'CANCELLED') for r in server.wait_all_ended(id_))
+    expect_one_run_each(receiver)
+
+
+def test_what_the_late_limit_cuts_off_is_a_gap(make_server, receiver):
+    """Frozen for less than a lease, so all is covered; what is older than the limit by then is missed."""
+    server = make_server(lease='PT20S', beat='PT1S')
+    id_ = server.create('bell', EVERY_SECOND, receiver.url, policies={'late_limit': 'PT1.5S', **NO_GRACE})['id']
+    receiver.wait_calls(1)
+    belfry.wait_until(server.answering + 2.5)
+    server.freeze()
+    frozen = time.time()
+    belfry.wait_until(int(frozen) + 5.2)
+    server.thaw()
+    thawed = time.time()
+    receiver.wait_calls(1, due_at=float(int(thawed)))
+    receiver.wait_calls(1, due_at=float(int(thawed) + 1))
+    for due in range(int(frozen) + 1, int(thawed) - 1):
+        assert receiver.seen(due_at=float(due)) == []
+        assert server.why(id_, due)['outcome'] == 'gap'

@@ -1,5 +1,6 @@
 """What a kill leaves behind, and that it is taken up again under the same Run id and Session."""
 import http.client
+import random
 import threading
 import time
 
@@ -185,3 +186,90 @@ def test_one_process_holds_a_data_folder_and_a_standby_takes_over(make_server, r
     by_due = receiver.runs_by_due()
     for due in range(int(killed) + 1, last + 1):  # within the grace of a minute
         assert by_due[float(due)] == {belfry.due_id(id_, due)}
+
+
+class Changer(threading.Thread):
+    """Creates, edits, disables and deletes over one connection until the host is gone; knows what was
+    answered, and which change was under way without an answer."""
+
+    def __init__(self, server, url, number):
+        super().__init__(daemon=True)
+        self.client = server.client()
+        self.url = url
+        self.number = number
+        self.random = random.Random(number)
+        self.known = {}  # id: the prompt that was answered last, or None: it was deleted
+        self.enabled = {}
+        self.open = None  # (id or None for a create)
+
+    def run(self):
+        try:
+            for turn in range(100000):
+                self.change(turn)
+        except (OSError, http.client.HTTPException):
+            pass
+        self.client.close()
+
+    def ask(self, id_, method, path, body=None):
+        self.open = id_
+        reply = self.client.ask(method, path, body)
+        assert reply.status in (200, 201, 204), reply.body
+        self.open = False
+        return reply
+
+    def change(self, turn):
+        living = [id_ for id_, prompt in self.known.items() if prompt is not None]
+        kind = self.random.choice(['create', 'create', 'edit', 'edit', 'disable', 'enable', 'delete'])
+        if kind == 'create' or not living:
+            prompt = f'{self.number}-{turn}'
+            reply = self.ask(None, 'POST', '/v1/deployments', {
+                'name': prompt, 'rule': {'cron': '* * * * * *'}, 'prompt': prompt,
+                'target': {'kind': 'webhook', 'url': self.url}})
+            self.known[reply.json['id']] = prompt
+            self.enabled[reply.json['id']] = True
+            return
+        id_ = self.random.choice(living)
+        path = f'/v1/deployments/{id_}'
+        if kind == 'edit':
+            self.ask(id_, 'PATCH', path, {'prompt': f'{self.number}-{turn}'})
+            self.known[id_] = f'{self.number}-{turn}'
+        elif kind == 'delete':
+            self.ask(id_, 'DELETE', path)
+            self.known[id_] = None
+        else:
+            self.ask(id_, 'POST', f'{path}/{kind}')
+            self.enabled[id_] = kind == 'enable'
+
+
+def test_b01_a_kill_amid_changes_leaves_records_and_engine_of_one_mind(server, receiver):
+    """What was answered holds; what was under way holds as a whole or not at all; and what is listed is
+    what fires, with the prompt that is listed."""
+    changers = []
+    for round_ in range(3):
+        new = [Changer(server, receiver.url, round_ * 10 + i) for i in range(4)]
+        for changer in new:
+            changer.start()
+        belfry.wait_until(time.time() + 0.4)
+        server.kill()
+        for changer in new:
+            changer.join(30)
+        changers += new
+        server.start()
+    listed = {d['id']: d for d in server.items('/v1/deployments')}
+    for changer in changers:
+        assert len(changer.known) > 3
+        for id_, prompt in changer.known.items():
+            if id_ == changer.open:
+                continue  # either is right
+            assert (id_ in listed) == (prompt is not None), id_
+            if prompt is not None:
+                assert (listed[id_]['prompt'], listed[id_]['enabled']) == (prompt, changer.enabled[id_])
+    # One more per changer may have been created without an answer.
+    known = {id_ for c in changers for id_ in c.known}
+    assert len(set(listed) - known) <= len(changers)
+    at = float(belfry.next_second(1))
+    on = {id_ for id_, d in listed.items() if d['enabled']}
+    receiver.wait_calls(len(on), 30, due_at=at)
+    belfry.wait_until(at + 1)  # whatever should not fire has had its time, too
+    calls = receiver.seen(due_at=at)
+    assert {c.json['run']['deployment_id']: c.prompt for c in calls} == {id_: listed[id_]['prompt'] for id_ in on}
