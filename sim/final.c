@@ -70,9 +70,8 @@ static void fail_due(struct bf_sim *sim, const struct ledger *ledger,
 	char text[BF_TIME_TEXT_BYTES];
 
 	bf_time_format(due, 0, text);
-	sim_fail(sim, invariant, "%s revision %lld (%s in %s), due %s: %s",
-			ledger->deployment->id, (long long)revision->number, revision->rule,
-			revision->zone, text, what);
+	sim_fail(sim, invariant, "%s revision %lld (%s in %s), due %s: %s", ledger->deployment->id,
+			(long long)revision->number, revision->rule, revision->zone, text, what);
 }
 
 static void check_missed(struct bf_sim *sim, const struct ledger *ledger,
@@ -123,9 +122,9 @@ static void check_due(struct bf_sim *sim, const struct ledger *ledger,
 	const struct sim_run *run = sim_run_find(sim, id);
 	if ((run != NULL) + gap_count != 1) {
 		fail_due(sim, ledger, revision, due, "each due time has a Run or one ledger row",
-				run != NULL       ? "it has both"
-				: gap_count > 1 ? "it has several rows"
-						: "it has neither");
+				run != NULL                     ? "it has both"
+						: gap_count > 1 ? "it has several rows"
+								: "it has neither");
 	} else if (run != NULL) {
 		check_fired(sim, ledger, revision, due, run);
 	} else {
@@ -141,7 +140,8 @@ static void check_active(struct bf_sim *sim, const struct ledger *ledger,
 	belfry_time due = revision->begin;
 
 	while (sim->invariant == NULL &&
-			belfry_rule_next(revision->compiled, due, &due) == BELFRY_OK && due <= end) {
+			belfry_rule_next(revision->compiled, due, &due) == BELFRY_OK &&
+			due <= end) {
 		if (!sim_in_zone(sim, due)) {
 			check_due(sim, ledger, revision, due);
 		}
@@ -155,10 +155,12 @@ static void check_stopped(struct bf_sim *sim, const struct ledger *ledger,
 	belfry_time due = revision->begin;
 
 	while (sim->invariant == NULL && !revision->is_remove &&
-			belfry_rule_next(revision->compiled, due, &due) == BELFRY_OK && due <= end) {
+			belfry_rule_next(revision->compiled, due, &due) == BELFRY_OK &&
+			due <= end) {
 		BF_ASSERT(belfry_run_id(bf_str(ledger->deployment->id), due, &id) == BELFRY_OK);
 		if (!sim_in_zone(sim, due) && sim_run_find(sim, id) != NULL) {
-			fail_due(sim, ledger, revision, due, "nothing fires while disabled", "a Run");
+			fail_due(sim, ledger, revision, due, "nothing fires while disabled",
+					"a Run");
 		}
 	}
 }
@@ -179,14 +181,16 @@ static void check_counts(struct bf_sim *sim, const struct ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->gap_count; i++) {
 		const struct belfry_gap *gap = &ledger->gaps[i];
-		struct sim_revision *revision = sim_revision_find(ledger->deployment, gap->revision);
+		struct sim_revision *revision = sim_revision_find(ledger->deployment,
+				gap->revision);
 		belfry_time due = gap->from - 1;
 		int64_t count = 0;
 		if (revision == NULL || revision->compiled == NULL || gap->is_at_least ||
 				sim_in_zone(sim, gap->from) || sim_in_zone(sim, gap->to)) {
 			continue;
 		}
-		while (belfry_rule_next(revision->compiled, due, &due) == BELFRY_OK && due <= gap->to) {
+		while (belfry_rule_next(revision->compiled, due, &due) == BELFRY_OK &&
+				due <= gap->to) {
 			count++;
 		}
 		if (count != gap->count) {
@@ -210,9 +214,9 @@ static void check_state(struct bf_sim *sim, const struct ledger *ledger,
 				ledger->deployment->id, (long long)last->number);
 	}
 	if (is_there == last->is_remove || (is_there && row->revision != last->number)) {
-		sim_fail(sim, "the store has what was acknowledged last", "%s revision %lld: it has %lld",
-				ledger->deployment->id, (long long)last->number,
-				is_there ? (long long)row->revision : 0);
+		sim_fail(sim, "the store has what was acknowledged last",
+				"%s revision %lld: it has %lld", ledger->deployment->id,
+				(long long)last->number, is_there ? (long long)row->revision : 0);
 	}
 	if (is_there && row->cursor < sim_wall(sim) - 4 * sim->config.beat) {
 		sim_fail(sim, "what is due is decided", "%s stands still", ledger->deployment->id);
@@ -278,10 +282,12 @@ bool sim_places_agree(struct sim_process *process, bool *ret_is_comparable)
 	uint32_t held = bf_dispatcher_counts(process->dispatcher)->held;
 
 	*ret_is_comparable = !process->is_frozen && process->stop == SIM_STOP_NO &&
-			process->has_cover && !planner->order.is_open && !dispatcher->order.is_open &&
-			planner->inbox.count == 0 && dispatcher->inbox.count == 0;
+			process->has_cover && !planner->order.is_open &&
+			!dispatcher->order.is_open && planner->inbox.count == 0 &&
+			dispatcher->inbox.count == 0;
 	return !*ret_is_comparable ||
-			(in_hand == granted && held + granted <= process->sim->config.max_runs + 500);
+			(in_hand == granted &&
+					held + granted <= process->sim->config.max_runs + 500);
 }
 
 void sim_final_check(struct bf_sim *sim, int64_t quiet_since)

@@ -189,7 +189,8 @@ static void name_answer(struct bf_sim *sim, const struct bf_call *call, struct s
 
 	belfry_id_format(run->id, id);
 	if (sim->config.seed % 2 == 0) {
-		(void)snprintf(name, BF_SIM_NAME_BYTES, "%s-%s", is_session ? "session" : "turn", id);
+		(void)snprintf(name, BF_SIM_NAME_BYTES, "%s-%s", is_session ? "session" : "turn",
+				id);
 	} else {
 		(void)snprintf(name, BF_SIM_NAME_BYTES, "%s-%u-%s", is_session ? "session" : "turn",
 				count, id);

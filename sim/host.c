@@ -89,7 +89,10 @@ static void plan_retry(struct bf_sim *sim, struct sim_deployment *deployment)
 {
 	if (!deployment->is_retry_planned) {
 		deployment->is_retry_planned = true;
-		sim_at(sim, sim->now + sim_between(sim, 100 * BELFRY_MILLISECOND, 5 * BELFRY_SECOND),
+		sim_at(sim,
+				sim->now +
+						sim_between(sim, 100 * BELFRY_MILLISECOND,
+								5 * BELFRY_SECOND),
 				retry, deployment, 0);
 	}
 }
@@ -191,7 +194,8 @@ static void acknowledge(struct bf_sim *sim, struct sim_deployment *deployment,
 	revision->is_answered = true;
 	revision->answered_at = sim->now;
 	if (is_stopped) {
-		deployment->stopped_revision = BF_MAX(deployment->stopped_revision, revision->number);
+		deployment->stopped_revision = BF_MAX(deployment->stopped_revision,
+				revision->number);
 	}
 	if (!revision->is_effective && !revision->is_remove) {
 		/* Also where a later one was stored first: it is never told that it was. */

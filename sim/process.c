@@ -34,8 +34,8 @@ void sim_message_free(struct sim_message *message)
 static void clear_inbox(struct sim_machine *machine)
 {
 	while (machine->inbox.first != NULL) {
-		struct sim_message *message = BF_CONTAINER(machine->inbox.first,
-				struct sim_message, link);
+		struct sim_message *message = BF_CONTAINER(machine->inbox.first, struct sim_message,
+				link);
 		bf_list_remove(&message->link);
 		sim_message_free(message);
 	}
@@ -157,8 +157,8 @@ static void look(struct sim_machine *machine)
 		return; /* it is in the store; the answer comes back here */
 	}
 	if (machine->inbox.first != NULL) {
-		struct sim_message *message = BF_CONTAINER(machine->inbox.first,
-				struct sim_message, link);
+		struct sim_message *message = BF_CONTAINER(machine->inbox.first, struct sim_message,
+				link);
 		bf_list_remove(&message->link);
 		sim_step_message(machine, message);
 	} else if (sim_boot(machine->process).us >= machine->wake.us) {
@@ -167,7 +167,8 @@ static void look(struct sim_machine *machine)
 	if (machine->process->is_dead || machine->order.is_open) {
 		return;
 	}
-	sim_pump_at(machine, machine->inbox.first != NULL
+	sim_pump_at(machine,
+			machine->inbox.first != NULL
 					? sim->now + sim_between(sim, 1, 200)
 					: machine->wake.us - machine->process->boot_offset);
 }

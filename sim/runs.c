@@ -42,7 +42,8 @@ static void check_identity(struct bf_sim *sim, const struct belfry_run *row)
 	}
 	if (belfry_run_id(row->schedule, row->due_at, &expected) != BELFRY_OK ||
 			bf_id_compare(expected, row->id) != 0) {
-		sim_fail(sim, "one Run for each due time", "Run %s of %.*s has another id than its due time gives",
+		sim_fail(sim, "one Run for each due time",
+				"Run %s of %.*s has another id than its due time gives",
 				sim_short_id(row->id).text, BF_STR_ARGS(row->schedule));
 	}
 	if (row->due_at > sim_wall(sim)) {
@@ -116,7 +117,8 @@ static void check_holder(struct bf_sim *sim, struct sim_run *run, const struct b
 	bool is_new_holder = !bf_id_is_zero(row->holder) &&
 			bf_id_compare(row->holder, run->holder) != 0;
 
-	if (row->fence < run->fence || (is_new_holder && run->fence != 0 && row->fence <= run->fence)) {
+	if (row->fence < run->fence ||
+			(is_new_holder && run->fence != 0 && row->fence <= run->fence)) {
 		sim_fail(sim, "fences rise", "Run %s: from %llu to %llu",
 				sim_short_id(run->id).text, (unsigned long long)run->fence,
 				(unsigned long long)row->fence);
@@ -147,7 +149,8 @@ static void check_end(struct bf_sim *sim, struct sim_run *run, const struct belf
 	bool was_open = bf_run_state_is_open(run->state);
 	bool was_terminal = belfry_run_status_is_terminal(run->status);
 
-	if ((!was_open && row->state != run->state) || (was_terminal && row->status != run->status)) {
+	if ((!was_open && row->state != run->state) ||
+			(was_terminal && row->status != run->status)) {
 		sim_fail(sim, "an end stays", "Run %s: %s %s after %s %s",
 				sim_short_id(run->id).text, belfry_run_state_name(row->state),
 				belfry_run_status_name(row->status),

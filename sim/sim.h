@@ -26,30 +26,30 @@
 
 #include "base/compiler.h"
 
-#define BF_SIM_REPLICAS_MAX   8u
-#define BF_SIM_ID_BYTES       24
-#define BF_SIM_NAME_BYTES     80
-#define BF_SIM_TEXT_BYTES     160
-#define BF_SIM_ANY_REPLICA    UINT32_MAX
-#define BF_SIM_ANY_RECORD     (-1)
+#define BF_SIM_REPLICAS_MAX 8u
+#define BF_SIM_ID_BYTES     24
+#define BF_SIM_NAME_BYTES   80
+#define BF_SIM_TEXT_BYTES   160
+#define BF_SIM_ANY_REPLICA  UINT32_MAX
+#define BF_SIM_ANY_RECORD   (-1)
 
 struct bf_sim;
 
 /* Faults of the simulator itself, to prove that the invariants can fail. */
 enum bf_sim_sabotage {
 	BF_SIM_SABOTAGE_NONE,
-	BF_SIM_SABOTAGE_IGNORE_FENCES, /* the store takes records of holders that lost their Run */
-	BF_SIM_SABOTAGE_DUPLICATE,     /* some due times get a second Run under another id */
-	BF_SIM_SABOTAGE_LOSE_SESSION,  /* a Session is acknowledged and not stored */
-	BF_SIM_SABOTAGE_LOSE_RUNS,     /* a cursor moves without its Runs */
-	BF_SIM_SABOTAGE_LOSE_GAPS,     /* a cursor moves without its ledger rows */
+	BF_SIM_SABOTAGE_IGNORE_FENCES,  /* the store takes records of holders that lost their Run */
+	BF_SIM_SABOTAGE_DUPLICATE,      /* some due times get a second Run under another id */
+	BF_SIM_SABOTAGE_LOSE_SESSION,   /* a Session is acknowledged and not stored */
+	BF_SIM_SABOTAGE_LOSE_RUNS,      /* a cursor moves without its Runs */
+	BF_SIM_SABOTAGE_LOSE_GAPS,      /* a cursor moves without its ledger rows */
 	BF_SIM_SABOTAGE_START_DISABLED, /* a disable leaves the Runs that have not started */
-	BF_SIM_SABOTAGE_EARLY,         /* the store's clock of plans is an hour ahead */
-	BF_SIM_SABOTAGE_NO_TAKEOVER,   /* what dead incarnations own is never given out */
-	BF_SIM_SABOTAGE_LEAK_PLACES,   /* what planners say of their places gets lost */
-	BF_SIM_SABOTAGE_LOW_MARK,      /* beats carry a low mark above everything */
-	BF_SIM_SABOTAGE_CALL_LOST,     /* dispatchers believe in their lease an hour too long */
-	BF_SIM_SABOTAGE_SAME_FENCE,    /* a takeover does not raise the fence */
+	BF_SIM_SABOTAGE_EARLY,          /* the store's clock of plans is an hour ahead */
+	BF_SIM_SABOTAGE_NO_TAKEOVER,    /* what dead incarnations own is never given out */
+	BF_SIM_SABOTAGE_LEAK_PLACES,    /* what planners say of their places gets lost */
+	BF_SIM_SABOTAGE_LOW_MARK,       /* beats carry a low mark above everything */
+	BF_SIM_SABOTAGE_CALL_LOST,      /* dispatchers believe in their lease an hour too long */
+	BF_SIM_SABOTAGE_SAME_FENCE,     /* a takeover does not raise the fence */
 	BF_SIM_SABOTAGE_COUNT
 };
 const char *bf_sim_sabotage_name(enum bf_sim_sabotage sabotage);
@@ -59,12 +59,12 @@ struct bf_sim_config {
 	struct belfry_zones *zones; /* borrowed */
 	unsigned replicas;          /* 0: 3 */
 	bool single_document;
-	bool has_faults;      /* a world; else a scene, in which nothing happens by itself */
-	bool may_step_clock;  /* a world: the wall clock is stepped too */
-	belfry_time start;    /* the store's clock when time begins; 0: by the seed */
-	belfry_duration beat; /* 0: 2 s; lease is four beats, tick half a beat */
-	uint32_t max_runs;    /* places of a replica; 0: 100 */
-	uint64_t max_bytes;   /* 0: 1 MiB */
+	bool has_faults;         /* a world; else a scene, in which nothing happens by itself */
+	bool may_step_clock;     /* a world: the wall clock is stepped too */
+	belfry_time start;       /* the store's clock when time begins; 0: by the seed */
+	belfry_duration beat;    /* 0: 2 s; lease is four beats, tick half a beat */
+	uint32_t max_runs;       /* places of a replica; 0: 100 */
+	uint64_t max_bytes;      /* 0: 1 MiB */
 	uint32_t recovery_limit; /* 0: 10 */
 	unsigned deployments;    /* of a world; 0: 12 */
 	enum bf_sim_sabotage sabotage;
@@ -114,7 +114,7 @@ uint64_t bf_sim_digest(const struct bf_sim *sim);
 
 /* ---- time -------------------------------------------------------------------------------------- */
 
-belfry_time bf_sim_now(const struct bf_sim *sim);        /* the store's clock */
+belfry_time bf_sim_now(const struct bf_sim *sim);         /* the store's clock */
 belfry_duration bf_sim_elapsed(const struct bf_sim *sim); /* virtual time since the beginning */
 /* Lets time pass; stops early at a failure. */
 void bf_sim_run(struct bf_sim *sim, belfry_duration duration);
@@ -139,7 +139,14 @@ uint32_t bf_sim_held(const struct bf_sim *sim, unsigned replica); /* Runs in its
 
 /* ---- the store --------------------------------------------------------------------------------- */
 
-enum bf_sim_op { BF_SIM_BEAT, BF_SIM_ADVANCE, BF_SIM_CLAIM, BF_SIM_RECORD, BF_SIM_LIST, BF_SIM_PRUNE };
+enum bf_sim_op {
+	BF_SIM_BEAT,
+	BF_SIM_ADVANCE,
+	BF_SIM_CLAIM,
+	BF_SIM_RECORD,
+	BF_SIM_LIST,
+	BF_SIM_PRUNE
+};
 enum bf_sim_fate {
 	BF_SIM_NORMAL,
 	BF_SIM_REFUSED,      /* not done; UNAVAILABLE */

@@ -57,9 +57,9 @@ struct sim_message {
 	union {
 		struct bf_cover cover;
 		struct bf_tickets tickets;
-		struct bf_born *born;               /* owned */
-		struct bf_plan_request *request;    /* the host's */
-		struct bf_answer *answer;           /* owned */
+		struct bf_born *born;            /* owned */
+		struct bf_plan_request *request; /* the host's */
+		struct bf_answer *answer;        /* owned */
 		struct belfry_id low;
 		struct bf_boot_time until;
 	};
@@ -69,10 +69,10 @@ struct sim_message {
 struct sim_call_order {
 	enum bf_sim_op op;
 	enum bf_sim_fate fate;
-	bool is_open;   /* ordered, not answered */
-	bool is_done;   /* its moment at the store is over */
-	bool is_held;   /* its answer waits for a frozen process */
-	bool is_void;   /* the process died before it was sent */
+	bool is_open;         /* ordered, not answered */
+	bool is_done;         /* its moment at the store is over */
+	bool is_held;         /* its answer waits for a frozen process */
+	bool is_void;         /* the process died before it was sent */
 	unsigned writes_left; /* CRASH_INSIDE */
 	belfry_duration answer_delay;
 	struct belfry_beat *beat;
@@ -224,11 +224,12 @@ struct bf_sim {
 	struct sim_queue queue;
 	struct bf_env env; /* the store's clock */
 
-	struct belfry_store *database; /* the memory store, unwatched */
-	struct belfry_store *host_store; /* watched */
+	struct belfry_store *database;                      /* the memory store, unwatched */
+	struct belfry_store *host_store;                    /* watched */
 	struct sim_process *processes[BF_SIM_REPLICAS_MAX]; /* NULL: down */
 	unsigned generations[BF_SIM_REPLICAS_MAX];
-	struct sim_machine *pending[BF_SIM_REPLICAS_MAX * SIM_MACHINES * 4]; /* not yet at the store */
+	struct sim_machine
+			*pending[BF_SIM_REPLICAS_MAX * SIM_MACHINES * 4]; /* not yet at the store */
 	size_t pending_count;
 	struct sim_machine *acting[4]; /* whose operations are inside the store, outermost first */
 	size_t acting_count;
@@ -309,7 +310,8 @@ bool sim_gate_step(void *sim, const char *step);
 void sim_gate_forget(struct sim_process *process);
 
 /* ---- store.c ---- */
-void sim_store_new(struct bf_sim *sim, struct sim_process *process, struct belfry_store **ret_store);
+void sim_store_new(struct bf_sim *sim, struct sim_process *process,
+		struct belfry_store **ret_store);
 /* Straight to the database, unwatched. `list` needs kind and what goes with it. */
 void sim_read(struct bf_sim *sim, struct belfry_list *list, struct belfry_arena *arena);
 

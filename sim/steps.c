@@ -45,11 +45,13 @@ static void carry_planner(struct sim_machine *machine, const struct bf_planner_e
 		sim_host_answered(sim, request);
 	}
 	if (orders.list != NULL) {
-		sim_gate_order(machine, (struct sim_call_order){.op = BF_SIM_LIST,
+		sim_gate_order(machine,
+				(struct sim_call_order){.op = BF_SIM_LIST,
 						.list = orders.list,
 						.arena = bf_planner_arena(process->planner)});
 	} else if (orders.advance != NULL) {
-		sim_gate_order(machine, (struct sim_call_order){.op = BF_SIM_ADVANCE,
+		sim_gate_order(machine,
+				(struct sim_call_order){.op = BF_SIM_ADVANCE,
 						.advance = orders.advance});
 	}
 }
@@ -93,15 +95,18 @@ static void order_dispatch(struct sim_machine *machine, const struct bf_dispatch
 	struct belfry_arena *arena = bf_dispatcher_arena(machine->process->dispatcher);
 
 	if (orders->records != NULL) {
-		sim_gate_order(machine, (struct sim_call_order){.op = BF_SIM_RECORD,
+		sim_gate_order(machine,
+				(struct sim_call_order){.op = BF_SIM_RECORD,
 						.records = orders->records,
 						.record_count = orders->record_count});
 	} else if (orders->list != NULL) {
-		sim_gate_order(machine, (struct sim_call_order){.op = BF_SIM_LIST,
+		sim_gate_order(machine,
+				(struct sim_call_order){.op = BF_SIM_LIST,
 						.list = orders->list,
 						.arena = arena});
 	} else if (orders->claim != NULL) {
-		sim_gate_order(machine, (struct sim_call_order){.op = BF_SIM_CLAIM,
+		sim_gate_order(machine,
+				(struct sim_call_order){.op = BF_SIM_CLAIM,
 						.claim = orders->claim,
 						.arena = arena});
 	}
@@ -247,7 +252,7 @@ static void carry_keeper(struct sim_machine *machine, const struct bf_keeper_eve
 	order.list = orders.list;
 	order.prune = orders.prune;
 	if (orders.beat != NULL || orders.list != NULL || orders.prune != NULL) {
-		order.op = orders.beat != NULL ? BF_SIM_BEAT
+		order.op = orders.beat != NULL        ? BF_SIM_BEAT
 				: orders.list != NULL ? BF_SIM_LIST
 						      : BF_SIM_PRUNE;
 		sim_gate_order(machine, order);
@@ -321,23 +326,25 @@ static void step(struct sim_machine *machine, bool is_done, enum belfry_status s
 
 	switch (machine->kind) {
 	case SIM_PLANNER:
-		carry_planner(machine, &(struct bf_planner_event){
-						.kind = is_done ? BF_PLANNER_DONE : BF_PLANNER_WAKE,
+		carry_planner(machine,
+				&(struct bf_planner_event){.kind = is_done ? BF_PLANNER_DONE
+									   : BF_PLANNER_WAKE,
 						.now = now,
 						.has_more = has_more(machine),
 						.status = status});
 		break;
 	case SIM_DISPATCHER:
-		carry_dispatcher(machine, &(struct bf_dispatcher_event){
-						.kind = is_done ? BF_DISPATCHER_DONE
-								: BF_DISPATCHER_WAKE,
+		carry_dispatcher(machine,
+				&(struct bf_dispatcher_event){.kind = is_done ? BF_DISPATCHER_DONE
+									      : BF_DISPATCHER_WAKE,
 						.now = now,
 						.has_more = has_more(machine),
 						.status = status});
 		break;
 	default:
-		carry_keeper(machine, &(struct bf_keeper_event){
-						.kind = is_done ? BF_KEEPER_DONE : BF_KEEPER_WAKE,
+		carry_keeper(machine,
+				&(struct bf_keeper_event){.kind = is_done ? BF_KEEPER_DONE
+									  : BF_KEEPER_WAKE,
 						.now = now,
 						.standstill = take_standstill(machine->process),
 						.status = status});

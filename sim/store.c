@@ -93,14 +93,15 @@ static void see_item(struct bf_sim *sim, const struct belfry_advance *advance,
 		revision->begin = item->decided_at;
 		sim_trace(sim, "%s: revision %lld is stored%s", deployment->id, (long long)number,
 				revision->is_remove ? " (removed)"
-				: (revision->flags & BELFRY_SCHEDULE_F_ENABLED) != 0 ? ""
-								: " (disabled)");
+						: (revision->flags & BELFRY_SCHEDULE_F_ENABLED) != 0
+						? ""
+						: " (disabled)");
 	}
 	for (size_t i = 0; i < item->run_count; i++) {
 		const struct belfry_new_run *run = &item->runs[i];
 		if (run->due_at > sim_wall(sim)) {
-			sim_fail(sim, "no Run before its due time", "%s: due %lld",
-					deployment->id, (long long)run->due_at);
+			sim_fail(sim, "no Run before its due time", "%s: due %lld", deployment->id,
+					(long long)run->due_at);
 		}
 		sim_runs_look(sim, &run->id, 1);
 		struct sim_run *seen = sim_run_find(sim, run->id);
@@ -244,7 +245,8 @@ static void check_record(struct bf_sim *sim, const struct belfry_record *record,
 {
 	if (record->result == BELFRY_OK && record->kind != BELFRY_RECORD_CONCLUDED &&
 			record->fence != fence_before) {
-		sim_fail(sim, "a lower fence writes nothing", "Run %s: fence %llu, the Run's is %llu",
+		sim_fail(sim, "a lower fence writes nothing",
+				"Run %s: fence %llu, the Run's is %llu",
 				sim_short_id(record->run).text, (unsigned long long)record->fence,
 				(unsigned long long)fence_before);
 	}
@@ -370,8 +372,7 @@ static void close_watched(struct belfry_store *store)
 	.list = watch_list
 
 static const struct belfry_store_ops watched_ops = {METHODS, .name = "watched"};
-static const struct belfry_store_ops watched_document_ops = {METHODS,
-		.name = "watched-document",
+static const struct belfry_store_ops watched_document_ops = {METHODS, .name = "watched-document",
 		.caps = BELFRY_STORE_CAP_SINGLE_DOCUMENT};
 
 void sim_store_new(struct bf_sim *sim, struct sim_process *process, struct belfry_store **ret_store)

@@ -27,7 +27,8 @@ static struct belfry_policies choose_policies(struct bf_sim *sim)
 {
 	struct belfry_policies policies = BELFRY_POLICIES_INIT;
 	static const belfry_duration graces[] = {0, BELFRY_MINUTE, 10 * BELFRY_MINUTE};
-	static const belfry_duration limits[] = {BELFRY_HOUR, 10 * BELFRY_MINUTE, 2 * BELFRY_MINUTE};
+	static const belfry_duration limits[] = {BELFRY_HOUR, 10 * BELFRY_MINUTE,
+			2 * BELFRY_MINUTE};
 
 	policies.grace = graces[sim_random(sim, BF_COUNT(graces))];
 	policies.late_limit = limits[sim_random(sim, BF_COUNT(limits))];
@@ -79,8 +80,8 @@ static void host_acts(struct bf_sim *sim, void *data, int64_t number)
 	if (sim->is_quiet || sim->is_closing) {
 		return;
 	}
-	struct sim_deployment *deployment =
-			sim->deployments[sim_random(sim, sim->deployment_count)];
+	struct sim_deployment
+			*deployment = sim->deployments[sim_random(sim, sim->deployment_count)];
 	uint64_t what = sim_random(sim, 100);
 	if (what < 35 || !deployment->has_definition) {
 		put_any(sim, deployment->id, sim_chance(sim, 1000));
@@ -91,7 +92,8 @@ static void host_acts(struct bf_sim *sim, void *data, int64_t number)
 	} else {
 		ask_for_run(sim, deployment);
 	}
-	sim_at(sim, sim->now + log_between(sim, 5 * BELFRY_SECOND, BELFRY_HOUR), host_acts, NULL, 0);
+	sim_at(sim, sim->now + log_between(sim, 5 * BELFRY_SECOND, BELFRY_HOUR), host_acts, NULL,
+			0);
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */
@@ -120,10 +122,11 @@ static void trouble(struct bf_sim *sim, unsigned replica)
 	} else if (what < 75) {
 		bf_sim_freeze(sim, replica);
 		sim_process_hold(process);
-		sim_at(sim, sim->now + log_between(sim, 100 * BELFRY_MILLISECOND, BELFRY_HOUR), unfreeze,
-				process, 0);
+		sim_at(sim, sim->now + log_between(sim, 100 * BELFRY_MILLISECOND, BELFRY_HOUR),
+				unfreeze, process, 0);
 	} else if (what < 97) {
-		bf_sim_stop(sim, replica, log_between(sim, 100 * BELFRY_MILLISECOND, BELFRY_MINUTE));
+		bf_sim_stop(sim, replica,
+				log_between(sim, 100 * BELFRY_MILLISECOND, BELFRY_MINUTE));
 	} else {
 		for (unsigned i = 0; i < sim->config.replicas; i++) {
 			bf_sim_crash(sim, i);

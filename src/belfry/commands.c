@@ -4,6 +4,7 @@
 
 #include "belfry/demo.h"
 #include "belfry/serve.h"
+#include "belfry/simulate.h"
 
 const struct bf_command *const bf_commands[] = {
 		&bf_command_demo,
@@ -15,5 +16,6 @@ const struct bf_command *const bf_commands[] = {
 		&bf_command_logs,
 		&bf_command_why,
 		&bf_command_doctor,
+		&bf_command_simulate,
 		NULL,
 };

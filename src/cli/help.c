@@ -204,7 +204,6 @@ bool bf_help_is_later(struct belfry_str path)
 			"runs cancel",
 			"secrets",
 			"settings",
-			"simulate",
 			"skip",
 			"token",
 			"undo",

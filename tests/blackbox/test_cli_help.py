@@ -7,7 +7,7 @@ from cli_support import belfry
 
 LATER = ['explain', 'backfill', 'skip', 'undo', 'move', 'apply', 'export', 'import', 'forecast', 'pause',
          'resume', 'calendars', 'owners', 'token', 'secrets', 'notify', 'settings', 'backup', 'restore',
-         'conformance', 'simulate', 'bench']
+         'conformance', 'bench']
 
 
 def listed(*path):

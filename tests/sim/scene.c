@@ -201,9 +201,10 @@ struct bf_sim_reply answer_always(void *data, const struct bf_sim_call *call)
 void trap(struct scene *scene, enum bf_sim_op op, int record, enum bf_sim_fate fate,
 		belfry_duration delay)
 {
-	bf_sim_set_trap(scene->sim, (struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
-						    .op = op,
-						    .record = record,
-						    .fate = fate,
-						    .delay = delay});
+	bf_sim_set_trap(scene->sim,
+			(struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
+					.op = op,
+					.record = record,
+					.fate = fate,
+					.delay = delay});
 }

@@ -90,7 +90,8 @@ SCENE(b07_a_clock_stepped_a_day_forward_and_back_fires_nothing_twice)
 	pass(&s, 10 * MIN);
 	assert_true(has_run(&s, "a", "2026-12-02T12:20:00Z"));
 	assert_false(has_run(&s, "a", "2026-12-01T18:00:00Z"));
-	assert_int_equal(count_missed(&s, "a", "2026-12-01T12:20:00Z", "2026-12-02T12:10:00Z"), 144);
+	assert_int_equal(count_missed(&s, "a", "2026-12-01T12:20:00Z", "2026-12-02T12:10:00Z"),
+			144);
 	bf_sim_step_clock(s.sim, -BELFRY_DAY);
 	pass(&s, 10 * MIN);
 	assert_true(has_run(&s, "a", "2026-12-01T12:30:00Z"));
@@ -191,10 +192,11 @@ SCENE(an_abandoned_run_is_not_called_when_the_takeovers_answer_is_lost)
 	until(&s, "2026-12-01T12:01:02Z");
 	bf_sim_crash(s.sim, 0);
 	bf_sim_start(s.sim, 0);
-	bf_sim_set_trap(s.sim, (struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
-					       .op = BF_SIM_CLAIM,
-					       .fate = BF_SIM_LOST_ACK,
-					       .count = 1000});
+	bf_sim_set_trap(s.sim,
+			(struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
+					.op = BF_SIM_CLAIM,
+					.fate = BF_SIM_LOST_ACK,
+					.count = 1000});
 	while (run_due(&s, "a", "2026-12-01T12:01:00Z").takeovers == 0) {
 		pass(&s, 50 * MS);
 	}
@@ -206,10 +208,13 @@ int scene_belfry_tests(void)
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(b01_a_kill_at_any_moment_loses_and_doubles_nothing),
 			cmocka_unit_test(b03_an_edit_fires_nothing_by_itself),
-			cmocka_unit_test(b07_a_clock_stepped_a_day_forward_and_back_fires_nothing_twice),
-			cmocka_unit_test(b08_a_process_frozen_for_an_hour_misses_what_it_did_not_cover),
+			cmocka_unit_test(
+					b07_a_clock_stepped_a_day_forward_and_back_fires_nothing_twice),
+			cmocka_unit_test(
+					b08_a_process_frozen_for_an_hour_misses_what_it_did_not_cover),
 			cmocka_unit_test(b13_an_overload_stays_bounded_and_serves_the_oldest_first),
-			cmocka_unit_test(b24_a_start_within_the_grace_fires_once_a_later_one_misses),
+			cmocka_unit_test(
+					b24_a_start_within_the_grace_fires_once_a_later_one_misses),
 			cmocka_unit_test(
 					an_abandoned_run_is_not_called_when_the_takeovers_answer_is_lost),
 	};

@@ -247,7 +247,8 @@ static struct bf_sim_reply slow_turns(void *data, const struct bf_sim_call *call
 	bool is_turn = call->step == BELFRY_STEP_TURN;
 
 	(void)data;
-	return (struct bf_sim_reply){.kind = BF_SIM_REPLY_OK, .delay = is_turn ? 30 * SEC : 10 * MS};
+	return (struct bf_sim_reply){.kind = BF_SIM_REPLY_OK,
+			.delay = is_turn ? 30 * SEC : 10 * MS};
 }
 
 SCENE(t037_a_kill_during_admit_turn_goes_on_with_the_same_run_and_session)
@@ -312,9 +313,8 @@ SCENE(t041_a_frozen_holder_notices_its_loss_and_calls_no_more)
 static struct bf_sim_reply kill_of_a(void *data, const struct bf_sim_call *call)
 {
 	(void)data;
-	return (struct bf_sim_reply){.kind = strcmp(call->deployment, "a") == 0
-					? BF_SIM_REPLY_CRASH
-					: BF_SIM_REPLY_OK,
+	return (struct bf_sim_reply){.kind = strcmp(call->deployment, "a") == 0 ? BF_SIM_REPLY_CRASH
+										: BF_SIM_REPLY_OK,
 			.delay = 10 * MS};
 }
 
@@ -362,7 +362,8 @@ int scene_dispatch_tests(void)
 					t024_the_session_is_asked_for_then_stored_then_the_turn_is_admitted),
 			cmocka_unit_test(
 					t025_a_crash_before_the_session_is_stored_asks_for_it_again_alike),
-			cmocka_unit_test(t026_a_crash_after_the_session_is_stored_goes_on_with_the_turn),
+			cmocka_unit_test(
+					t026_a_crash_after_the_session_is_stored_goes_on_with_the_turn),
 			cmocka_unit_test(t027_a_permanent_error_of_start_session_fails_the_run),
 			cmocka_unit_test(t028_a_permanent_error_of_admit_turn_keeps_the_session),
 			cmocka_unit_test(t029_failures_below_the_limit_end_well_with_growing_waits),
@@ -378,7 +379,8 @@ int scene_dispatch_tests(void)
 					t037_a_kill_during_admit_turn_goes_on_with_the_same_run_and_session),
 			cmocka_unit_test(t040_a_queued_run_outlives_its_creator),
 			cmocka_unit_test(t041_a_frozen_holder_notices_its_loss_and_calls_no_more),
-			cmocka_unit_test(t042_a_run_that_kills_its_process_ends_at_the_recovery_limit),
+			cmocka_unit_test(
+					t042_a_run_that_kills_its_process_ends_at_the_recovery_limit),
 			cmocka_unit_test(t043_a_start_after_a_crash_resumes_what_is_unfinished),
 	};
 

@@ -150,10 +150,11 @@ SCENE(t021_a_failed_insert_is_made_good_once)
 	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 1);
 
 	put(&s, "a", "* * * * *");
-	bf_sim_set_trap(s.sim, (struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
-					       .op = BF_SIM_ADVANCE,
-					       .fate = BF_SIM_REFUSED,
-					       .count = 4});
+	bf_sim_set_trap(s.sim,
+			(struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
+					.op = BF_SIM_ADVANCE,
+					.fate = BF_SIM_REFUSED,
+					.count = 4});
 	until(&s, "2026-12-01T12:01:40Z");
 	assert_int_equal(bf_sim_counts(s.sim)->refused, 4);
 	assert_int_equal(count_runs(&s, "a"), 1);
@@ -171,8 +172,7 @@ SCENE(t023_run_now_at_the_second_of_a_due_time_makes_two)
 	pass(&s, 5 * SEC);
 	assert_int_equal(count_runs(&s, "a"), 2);
 	assert_int_equal(run_of(&s, manual).trigger, BELFRY_TRIGGER_MANUAL);
-	assert_int_equal(run_due(&s, "a", "2026-12-01T12:01:00Z").trigger,
-			BELFRY_TRIGGER_SCHEDULE);
+	assert_int_equal(run_due(&s, "a", "2026-12-01T12:01:00Z").trigger, BELFRY_TRIGGER_SCHEDULE);
 	scene_end(&s);
 }
 

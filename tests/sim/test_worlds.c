@@ -35,8 +35,8 @@ static void run_worlds(bool is_single, uint64_t first, uint64_t count)
 			(unsigned long long)counts.runs_scheduled,
 			(unsigned long long)counts.crashes,
 			(unsigned long long)counts.crashes_in_commit,
-			(unsigned long long)counts.takeovers,
-			(unsigned long long)counts.lost_acks, (unsigned long long)counts.late_acks,
+			(unsigned long long)counts.takeovers, (unsigned long long)counts.lost_acks,
+			(unsigned long long)counts.late_acks,
 			(unsigned long long)counts.clock_steps);
 	assert_int_equal(failed, 0);
 	/* A world without faults would prove nothing. */
@@ -122,8 +122,7 @@ static void each_sabotage_is_caught(void **state)
 			{BF_SIM_SABOTAGE_LEAK_PLACES, "places never leak"},
 			{BF_SIM_SABOTAGE_LOW_MARK,
 					"the low mark lies below every open Run born to it"},
-			{BF_SIM_SABOTAGE_CALL_LOST,
-					"no call by a holder that can know it is lost"},
+			{BF_SIM_SABOTAGE_CALL_LOST, "no call by a holder that can know it is lost"},
 			{BF_SIM_SABOTAGE_SAME_FENCE, "fences rise from holder to holder"},
 	};
 
