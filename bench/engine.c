@@ -1,9 +1,9 @@
 /* How fast the engine is from a due time to a recorded success, over SQLite, with a handler that does
  * nothing: throughput, a burst, lateness. Prints one line a figure: name, value, unit, note.
  *
- *   engine FOLDER throughput SCHEDULES SECONDS PLACES [local]
- *   engine FOLDER burst SCHEDULES PLACES [local]
- *   engine FOLDER lateness SCHEDULES SECONDS
+ *   bench-engine throughput SCHEDULES SECONDS PLACES [local]
+ *   bench-engine burst SCHEDULES PLACES [local]
+ *   bench-engine lateness SCHEDULES SECONDS
  *
  * throughput  SCHEDULES schedules owe SECONDS due times each when the engine starts (all inside grace):
  *             Runs recorded as COMPLETED a second, from the start to the last one.
@@ -18,18 +18,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/timefmt.h"
+#include "ceiling.h"
 #include "model/run.h"
 #include "provider/provider.h"
 #include "store-sqlite/sqlite.h"
 #include "store/store.h"
 
-#define LATENESS_MAX 2000000
+#define LATENESS_MAX      2000000
+#define FLOOR             60   /* percent of the ceiling */
+#define BURST_FLOOR_MS    2000 /* all handed over */
+#define LATENESS_FLOOR_MS 50   /* p99 */
 
-struct bench {
+struct engine_bench {
 	struct bf_store *store;
 	struct belfry_provider *provider;
 	const struct belfry_provider_ops *ops;
@@ -68,7 +73,7 @@ static void start_session(void *data, const struct belfry_invocation *invocation
 static void admit_turn(void *data, const struct belfry_invocation *invocation,
 		struct belfry_str session, struct belfry_reply *reply)
 {
-	struct bench *bench = data;
+	struct engine_bench *bench = data;
 	struct belfry_outcome outcome = {.size = sizeof(outcome),
 			.status = BELFRY_STATUS_COMPLETED};
 	belfry_time now = shifted_wall(NULL);
@@ -82,7 +87,7 @@ static void admit_turn(void *data, const struct belfry_invocation *invocation,
 	(void)belfry_reply_turn(&reply, BF_STR("1"), &outcome);
 }
 
-static void open_bench(struct bench *bench, const char *folder, uint32_t places)
+static void open_bench(struct engine_bench *bench, const char *folder, uint32_t places)
 {
 	struct belfry_error err = {0};
 	char url[512];
@@ -146,7 +151,7 @@ static enum belfry_status next_schedule(void *data, struct belfry_schedule *ret_
 	return BELFRY_OK;
 }
 
-static void apply_all(struct bench *bench, size_t count, const char *rule)
+static void apply_all(struct engine_bench *bench, size_t count, const char *rule)
 {
 	struct source source = {.count = count, .rule = rule, .is_local = bench->is_local};
 	struct belfry_schedule_iterator iterator = {.data = &source, .next = next_schedule};
@@ -158,7 +163,7 @@ static void apply_all(struct bench *bench, size_t count, const char *rule)
 	}
 }
 
-static void start(struct bench *bench)
+static void start(struct engine_bench *bench)
 {
 	static struct belfry_handler handler;
 	struct belfry_error err = {0};
@@ -180,7 +185,7 @@ static void pause_ms(long ms)
 	(void)nanosleep(&pause, NULL);
 }
 
-static int64_t completed(struct bench *bench)
+static int64_t completed(struct engine_bench *bench)
 {
 	struct belfry_provider_metrics metrics;
 	struct belfry_error err = {0};
@@ -189,7 +194,7 @@ static int64_t completed(struct bench *bench)
 	return metrics.runs[BELFRY_TRIGGER_SCHEDULE][BELFRY_STATUS_COMPLETED];
 }
 
-static int64_t made(struct bench *bench)
+static int64_t made(struct engine_bench *bench)
 {
 	struct belfry_provider_metrics metrics;
 	struct belfry_error err = {0};
@@ -198,7 +203,7 @@ static int64_t made(struct bench *bench)
 	return metrics.due_times[BELFRY_DUE_RUN];
 }
 
-static void close_bench(struct bench *bench)
+static void close_bench(struct engine_bench *bench)
 {
 	struct belfry_error err = {0};
 
@@ -207,11 +212,16 @@ static void close_bench(struct bench *bench)
 	bf_store_close(bench->store);
 }
 
-static void throughput(struct bench *bench, size_t schedules, int64_t seconds)
+/* Percent of the ceiling, which is measured before and after: the better one counts. */
+static double throughput(struct engine_bench *bench, int schedules, int seconds)
 {
+	static struct bench direct;
 	int64_t total = (int64_t)schedules * seconds;
 
-	apply_all(bench, schedules, "* * * * * *");
+	bench_init(&direct, ".", (int)(total / BENCH_SCHEDULES));
+	double ceiling = bench_measure_ceiling(&direct, !bench->is_local);
+
+	apply_all(bench, (size_t)schedules, "* * * * * *");
 	atomic_store(&shift, seconds * BELFRY_SECOND);
 	int64_t began = bf_env_system()->boot(NULL).us;
 	start(bench);
@@ -223,14 +233,19 @@ static void throughput(struct bench *bench, size_t schedules, int64_t seconds)
 		pause_ms(2);
 	}
 	double took = (double)(bf_env_system()->boot(NULL).us - began) / 1e6;
-	printf("throughput%s\t%.0f\tRuns/s\tn=%lld s=%.2f\n", bench->is_local ? " local" : "",
-			(double)total / took, (long long)total, took);
+	double rate = (double)total / took;
+	ceiling = BF_MAX(ceiling, bench_measure_ceiling(&direct, !bench->is_local));
+	printf("throughput, %s session\t%.0f Runs/s\tceiling %.0f\tratio %.0f %% (floor %d)\tn=%lld s=%.2f\n\t       ",
+			bench->is_local ? "local" : "outside", rate, ceiling, 100 * rate / ceiling,
+			FLOOR, (long long)total, took);
+	return 100 * rate / ceiling;
 }
 
-static void burst(struct bench *bench, size_t schedules)
+/* Milliseconds until everything was handed over. */
+static double burst(struct engine_bench *bench, int schedules)
 {
 	/* Everything is due at one minute; the clock is moved close to it, but so that beats come first. */
-	apply_all(bench, schedules, "* * * * *");
+	apply_all(bench, (size_t)schedules, "* * * * *");
 	belfry_time now = shifted_wall(NULL);
 	int64_t period = BELFRY_MINUTE;
 	belfry_time due = (now / period + 1) * period;
@@ -242,21 +257,21 @@ static void burst(struct bench *bench, size_t schedules)
 		atomic_fetch_add(&shift, due - now - 6 * BELFRY_SECOND);
 	}
 	start(bench);
-	while (shifted_wall(NULL) < due + 20 * BELFRY_MILLISECOND ||
-			made(bench) < (int64_t)schedules) {
+	while (shifted_wall(NULL) < due + 20 * BELFRY_MILLISECOND || made(bench) < schedules) {
 		pause_ms(5);
 	}
 	double durable = (double)(shifted_wall(NULL) - due) / 1e3;
-	while (atomic_load(&bench->turns) < (long long)schedules) {
+	while (atomic_load(&bench->turns) < schedules) {
 		pause_ms(1);
 	}
 	double handed = (double)(atomic_load(&bench->last_turn_at) - due) / 1e3;
-	while (completed(bench) < (int64_t)schedules) {
+	while (completed(bench) < schedules) {
 		pause_ms(1);
 	}
 	double recorded = (double)(shifted_wall(NULL) - due) / 1e3;
-	printf("burst durable\t%.0f\tms\tn=%zu\nburst handed over\t%.0f\tms\tn=%zu\nburst recorded\t%.0f\tms\tn=%zu\n",
-			durable, schedules, handed, schedules, recorded, schedules);
+	printf("burst of %d\tdurable %.0f ms\thanded over %.0f ms\trecorded %.0f ms (floor 1000 / 2000)\n\t       ",
+			schedules, durable, handed, recorded);
+	return handed;
 }
 
 static int compare(const void *a, const void *b)
@@ -267,47 +282,81 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void lateness(struct bench *bench, size_t schedules, int64_t seconds)
+/* Milliseconds, p99. */
+static double lateness(struct engine_bench *bench, int schedules, int seconds)
 {
 	int64_t total = (int64_t)schedules * seconds;
 
 	bench->lateness = bf_alloc_array(LATENESS_MAX, sizeof(*bench->lateness));
-	apply_all(bench, schedules, "* * * * * *");
+	apply_all(bench, (size_t)schedules, "* * * * * *");
 	start(bench);
 	while (atomic_load(&bench->turns) < total) {
 		pause_ms(20);
 	}
 	/* The first second is the start itself. */
-	size_t skip = schedules * 3;
+	size_t skip = (size_t)schedules * 3;
 	size_t count = (size_t)total - skip;
 	qsort(bench->lateness + skip, count, sizeof(*bench->lateness), compare);
-	printf("lateness p50\t%.2f\tms\tn=%zu\nlateness p99\t%.2f\tms\tn=%zu\nlateness worst\t%.2f\tms\tn=%zu\n",
-			(double)bench->lateness[skip + count / 2] / 1e3, count,
-			(double)bench->lateness[skip + count * 99 / 100] / 1e3, count,
+	double p99 = (double)bench->lateness[skip + count * 99 / 100] / 1e3;
+	printf("lateness of %d each second\tp50 %.2f ms\tp99 %.2f ms\tworst %.2f ms (floor: p99 50)\tn=%zu\n\t       ",
+			schedules, (double)bench->lateness[skip + count / 2] / 1e3, p99,
 			(double)bench->lateness[skip + count - 1] / 1e3, count);
+	bf_free(bench->lateness);
+	bench->lateness = NULL;
+	return p99;
+}
+
+/* A folder of its own under the working folder, removed at the end. */
+static void make_folder(char *folder)
+{
+	bench_need(mkdtemp(folder) != NULL, "a folder under the working folder");
+}
+
+static void remove_folder(const char *folder)
+{
+	static const char *const names[] = {"bench.db", "bench.db-wal", "bench.db-shm",
+			"bench.db.lock", "bench.db.output", "bench.db.output-wal",
+			"bench.db.output-shm"};
+	char path[600];
+
+	for (size_t i = 0; i < BF_COUNT(names); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		(void)unlink(path);
+	}
+	(void)rmdir(folder);
+}
+
+static int number(const char *text)
+{
+	int64_t value = 0;
+
+	bench_need(bf_str_parse_int(bf_str(text), 1, 10000000, &value) == BELFRY_OK, "a number");
+	return (int)value;
 }
 
 int main(int argc, char **argv)
 {
-	static struct bench bench;
+	static struct engine_bench bench;
+	char folder[] = "./bench-engine-XXXXXX";
+	bool is_below = false;
 
-	if (argc < 5) {
-		fprintf(stderr, "usage: engine FOLDER throughput|burst|lateness SCHEDULES ...\n");
+	if (argc < 4) {
+		fprintf(stderr, "usage: bench-engine throughput|burst|lateness SCHEDULES ...\n");
 		return 2;
 	}
-	size_t schedules = (size_t)strtoul(argv[3], NULL, 10);
-	long third = strtol(argv[4], NULL, 10);
 	bench.is_local = strcmp(argv[argc - 1], "local") == 0;
-	if (strcmp(argv[2], "throughput") == 0 && argc >= 6) {
-		open_bench(&bench, argv[1], (uint32_t)strtoul(argv[5], NULL, 10));
-		throughput(&bench, schedules, third);
-	} else if (strcmp(argv[2], "burst") == 0) {
-		open_bench(&bench, argv[1], (uint32_t)third);
-		burst(&bench, schedules);
+	make_folder(folder);
+	if (strcmp(argv[1], "throughput") == 0 && argc >= 5) {
+		open_bench(&bench, folder, (uint32_t)number(argv[4]));
+		is_below = throughput(&bench, number(argv[2]), number(argv[3])) < FLOOR;
+	} else if (strcmp(argv[1], "burst") == 0) {
+		open_bench(&bench, folder, (uint32_t)number(argv[3]));
+		is_below = burst(&bench, number(argv[2])) > BURST_FLOOR_MS;
 	} else {
-		open_bench(&bench, argv[1], 1000);
-		lateness(&bench, schedules, third);
+		open_bench(&bench, folder, 1000);
+		is_below = lateness(&bench, number(argv[2]), number(argv[3])) > LATENESS_FLOOR_MS;
 	}
 	close_bench(&bench);
-	return 0;
+	remove_folder(folder);
+	return is_below ? 1 : 0;
 }
