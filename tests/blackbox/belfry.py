@@ -114,15 +114,17 @@ class Call:
 
 class Answer:
     """status, body and headers after `delay` seconds, or once `gate` (an Event) is set; abort closes the
-    connection without a word."""
+    connection without a word; drip: so many seconds between two bytes of the body."""
 
-    def __init__(self, status=200, body=b'thank you', headers=(), delay=0.0, gate=None, abort=False):
+    def __init__(self, status=200, body=b'thank you', headers=(), delay=0.0, gate=None, abort=False,
+                 drip=0.0):
         self.status = status
         self.body = body
         self.headers = dict(headers)
         self.delay = delay
         self.gate = gate
         self.abort = abort
+        self.drip = drip
 
 
 class ReceiverHandler(http.server.BaseHTTPRequestHandler):
@@ -147,11 +149,20 @@ class ReceiverHandler(http.server.BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.send_header('Content-Length', str(len(answer.body)))
             self.end_headers()
-            self.wfile.write(answer.body)
+            self.send_body(answer)
         except OSError:
             self.close_connection = True  # the caller was killed
         finally:
             receiver.end(call)
+
+    def send_body(self, answer):
+        if not answer.drip:
+            self.wfile.write(answer.body)
+            return
+        for byte in answer.body:
+            self.wfile.write(bytes([byte]))
+            if self.server.receiver.closed.wait(answer.drip):
+                return
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
 

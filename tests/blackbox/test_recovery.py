@@ -164,6 +164,31 @@ def test_t081_stop_during_a_call_that_finishes_stores_its_end(server, receiver):
     assert len(receiver.calls) == 1
 
 
+def test_t005_clean_stops_neither_lose_nor_double(make_server, receiver):
+    """Stopped and started again five times under load, without any grace: what was due until TERM fires,
+    once; a call that was under way at TERM was let end, and is not repeated."""
+    server = make_server(lease='PT2S', beat='PT0.25S')
+    receiver.answer = lambda call: belfry.Answer(delay=call.due_at % 7 / 10)
+    ids = [server.create(f'bell-{i}', '* * * * * *', receiver.url + f'/{i}', policies={'grace': 'PT0S'})['id']
+           for i in range(10)]
+    covered = []
+    for _ in range(5):
+        begun = time.time() + 0.5
+        belfry.wait_until(begun + 1.2)
+        covered += range(int(begun) + 1, int(time.time()) + 1)
+        assert server.stop() == 0
+        server.start()
+    last = belfry.next_second(0.6)
+    receiver.wait_calls(10, due_at=float(last))
+    server.wait_all_ended()
+    for i, id_ in enumerate(ids):
+        by_due = receiver.runs_by_due(path=f'/{i}')
+        for due in [*covered, last]:
+            assert by_due[float(due)] == {belfry.due_id(id_, due)}, (id_, due)
+    assert len(receiver.calls) == len({c.run for c in receiver.calls})
+    assert server.metrics()['belfry_takeovers_total'] == 0
+
+
 def test_one_process_holds_a_data_folder_and_a_standby_takes_over(make_server, receiver):
     first = make_server()
     id_ = first.create('bell', '* * * * * *', receiver.url)['id']
