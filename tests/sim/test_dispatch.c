@@ -355,6 +355,68 @@ SCENE(t043_a_start_after_a_crash_resumes_what_is_unfinished)
 	scene_end(&s);
 }
 
+/* The lease has run out while the first holder's call is still open: both have called, one Run id, and
+ * the Session that is stored stays (this host answers with another one each time). */
+SCENE(t033_two_holders_use_one_run_and_its_session_stays)
+{
+	struct bf_sim_reply slow = {.kind = BF_SIM_REPLY_OK, .delay = 30 * SEC};
+	struct bf_sim_call calls[ROOM];
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 2);
+
+	bf_sim_set_handler(s.sim, answer_always, &slow);
+	struct belfry_id id = first_run(&s);
+	assert_int_equal(calls_of(&s, id, BELFRY_STEP_SESSION, calls, ROOM), 1);
+	bf_sim_freeze(s.sim, calls[0].replica);
+	pass(&s, 20 * SEC);
+	assert_int_equal(calls_of(&s, id, BELFRY_STEP_SESSION, calls, ROOM), 2);
+	bf_sim_unfreeze(s.sim, calls[0].replica); /* its answer comes while the second still runs */
+	pass(&s, 3 * MIN);
+	assert_int_equal(bf_id_compare(calls[0].run, calls[1].run), 0);
+	assert_true(calls[0].fence < calls[1].fence);
+	assert_int_equal(calls_of(&s, id, BELFRY_STEP_TURN, calls, ROOM), 1);
+	assert_true(bf_str_equal(run_of(&s, id).session, bf_str(calls[0].session)));
+	assert_non_null(strstr(calls[0].session, "session-2-"));
+	scene_end(&s);
+}
+
+SCENE(t038_another_replica_resumes_within_the_lease_and_a_look)
+{
+	struct bf_sim_reply slow = {.kind = BF_SIM_REPLY_OK, .delay = 5 * SEC};
+	struct bf_sim_call calls[ROOM];
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 3);
+
+	bf_sim_set_handler(s.sim, answer_always, &slow);
+	struct belfry_id id = first_run(&s);
+	assert_int_equal(calls_of(&s, id, BELFRY_STEP_SESSION, calls, ROOM), 1);
+	belfry_duration killed = bf_sim_elapsed(s.sim);
+	bf_sim_crash(s.sim, calls[0].replica);
+	pass(&s, MIN);
+	assert_int_equal(calls_of(&s, id, BELFRY_STEP_SESSION, calls, ROOM), 2);
+	assert_int_not_equal(calls[0].replica, calls[1].replica);
+	/* A lease of 8 s from its last beat, seen at a beat of 2 s, and the next one takes it over. */
+	assert_true(calls[1].elapsed - killed <= 13 * SEC);
+	scene_end(&s);
+}
+
+/* The plan's answer comes a minute late. Meanwhile a claim's answer is lost, so the Run is found among
+ * what is ours, and is over when its birth is heard of. */
+SCENE(a_run_is_not_called_again_when_its_birth_is_heard_of_after_its_end)
+{
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 1);
+
+	put(&s, "a", "1 12 * * *");
+	trap(&s, BF_SIM_ADVANCE, BF_SIM_ANY_RECORD, BF_SIM_LATE_ACK, MIN);
+	until(&s, "2026-12-01T12:01:01Z");
+	trap(&s, BF_SIM_CLAIM, BF_SIM_ANY_RECORD, BF_SIM_LOST_ACK, 0);
+	until(&s, "2026-12-01T12:01:50Z");
+	struct belfry_run run = run_due(&s, "a", "2026-12-01T12:01:00Z");
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	pass(&s, MIN);
+	assert_int_equal(count_calls(&s, run.id, BELFRY_STEP_SESSION), 1);
+	assert_int_equal(count_calls(&s, run.id, BELFRY_STEP_TURN), 1);
+	scene_end(&s);
+}
+
 int scene_dispatch_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +432,10 @@ int scene_dispatch_tests(void)
 			cmocka_unit_test(t030_failures_for_ever_end_failed_once),
 			cmocka_unit_test(t031_other_runs_are_dispatched_while_one_waits_to_retry),
 			cmocka_unit_test(t032_a_call_longer_than_the_lease_keeps_its_run),
+			cmocka_unit_test(t033_two_holders_use_one_run_and_its_session_stays),
+			cmocka_unit_test(t038_another_replica_resumes_within_the_lease_and_a_look),
+			cmocka_unit_test(
+					a_run_is_not_called_again_when_its_birth_is_heard_of_after_its_end),
 			cmocka_unit_test(
 					t034_five_attempts_wait_one_two_four_eight_seconds_half_of_it_random),
 			cmocka_unit_test(

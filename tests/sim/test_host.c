@@ -1,6 +1,8 @@
 /* Disable, remove, Run now, replay and payloads, through the real machines. */
 #include "scene.h"
 
+#include "engine/jitter.h"
+
 #define ROOM ((size_t)16)
 
 /* One place, and a call that keeps it: what comes due meanwhile waits in the queue. */
@@ -210,6 +212,83 @@ SCENE(a_removal_holds_against_a_put_that_lands_late)
 	scene_end(&s);
 }
 
+/* A disable against due times, claims and retries, each time at another moment: no scheduled Run starts
+ * after it has answered (the simulator fails at the first that does), and what has not started by then
+ * is cancelled. */
+static void race_once(bool is_single, struct bf_jitter *chance)
+{
+	struct scene s = scene_begin_small(is_single, "2026-12-01T12:00:55Z", 2,
+			(uint32_t)bf_jitter_between(chance, 1, 4), 0);
+	struct bf_sim_deployment deployment = BF_SIM_DEPLOYMENT_INIT;
+	struct belfry_run *runs;
+	size_t count;
+
+	deployment.id = "a";
+	deployment.rule = "* * * * * *"; /* every second */
+	put_as(&s, &deployment);
+	pass(&s, 3 * SEC + bf_jitter_between(chance, 0, 20 * MS));
+	pass(&s, bf_jitter_between(chance, 0, SEC));
+	deployment.is_disabled = true;
+	put_as(&s, &deployment);
+	bf_sim_list_runs(s.sim, "a", &s.arena, &runs, &count);
+	for (size_t i = 0; i < count; i++) {
+		assert_true(runs[i].started_at != 0 || runs[i].state == BELFRY_RUN_CANCELLED);
+	}
+	pass(&s, 3 * SEC);
+	assert_int_equal(count_runs(&s, "a"), count);
+	scene_leave(&s);
+}
+
+static void t049_a_thousand_races_start_nothing_after_the_answer(void **state)
+{
+	struct bf_jitter chance = {49};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		race_once(i % 2 == 0, &chance);
+	}
+}
+
+SCENE(t053_a_replay_carries_the_captured_payload_and_names_its_source)
+{
+	struct bf_sim_deployment edited = BF_SIM_DEPLOYMENT_INIT;
+	struct bf_sim_call calls[ROOM];
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 2);
+
+	put(&s, "a", "0 0 1 1 *");
+	struct belfry_id old = bf_sim_enqueue(s.sim, "a", NULL);
+	pass(&s, 5 * SEC);
+	edited.id = "a";
+	edited.rule = "0 0 1 1 *";
+	edited.payload = "edited";
+	put_as(&s, &edited);
+	struct belfry_id replay = bf_sim_enqueue(s.sim, "a", &old);
+	pass(&s, 5 * SEC);
+	assert_int_equal(calls_of(&s, replay, BELFRY_STEP_SESSION, calls, ROOM), 1);
+	assert_string_equal(calls[0].payload, "a revision 1");
+	assert_int_equal(bf_id_compare(calls[0].replayed_from, old), 0);
+	scene_end(&s);
+}
+
+SCENE(t054_a_replay_of_a_replay_names_the_one_before_and_keeps_the_payload)
+{
+	struct bf_sim_call calls[ROOM];
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 2);
+
+	put(&s, "a", "0 0 1 1 *");
+	struct belfry_id first = bf_sim_enqueue(s.sim, "a", NULL);
+	pass(&s, 2 * SEC);
+	struct belfry_id second = bf_sim_enqueue(s.sim, "a", &first);
+	put(&s, "a", "0 0 2 1 *");
+	pass(&s, 2 * SEC);
+	struct belfry_id third = bf_sim_enqueue(s.sim, "a", &second);
+	pass(&s, 5 * SEC);
+	assert_int_equal(calls_of(&s, third, BELFRY_STEP_SESSION, calls, ROOM), 1);
+	assert_int_equal(bf_id_compare(calls[0].replayed_from, second), 0);
+	assert_string_equal(calls[0].payload, "a revision 1");
+	scene_end(&s);
+}
+
 int scene_host_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,9 +297,14 @@ int scene_host_tests(void)
 			cmocka_unit_test(t047_run_now_and_replay_work_under_a_disable),
 			cmocka_unit_test(
 					t048_a_started_run_that_the_host_refuses_fails_one_not_started_is_never_called),
+			cmocka_unit_test(t049_a_thousand_races_start_nothing_after_the_answer),
 			cmocka_unit_test(t050_enable_after_disable_fires_future_times_alone),
 			cmocka_unit_test(t051_a_run_now_that_has_answered_survives_a_kill),
 			cmocka_unit_test(t052_run_now_leaves_the_next_due_time),
+			cmocka_unit_test(
+					t053_a_replay_carries_the_captured_payload_and_names_its_source),
+			cmocka_unit_test(
+					t054_a_replay_of_a_replay_names_the_one_before_and_keeps_the_payload),
 			cmocka_unit_test(t056_two_presses_make_two_runs),
 			cmocka_unit_test(t057_a_run_asked_for_has_no_due_time),
 			cmocka_unit_test(t060_an_edit_leaves_the_payload_of_runs_that_exist),
