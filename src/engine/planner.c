@@ -94,6 +94,11 @@ bool bf_planner_is_idle(const struct bf_planner *planner)
 			planner->working.count == 0;
 }
 
+bool bf_planner_has_stopped(const struct bf_planner *planner)
+{
+	return planner->is_stopping && planner->state == BF_PLANNER_IDLE && !planner->owes_news;
+}
+
 void bf_born_free(struct bf_born *born)
 {
 	if (born != NULL) {

@@ -104,6 +104,8 @@ struct belfry_arena *bf_planner_arena(struct bf_planner *planner);
 const struct bf_planner_counts *bf_planner_counts(const struct bf_planner *planner);
 /* Nothing is under way and nothing waits: after STOP the loop may end. */
 bool bf_planner_is_idle(const struct bf_planner *planner);
+/* After STOP: no commit is under way that was begun before it, and all that was born is told. */
+bool bf_planner_has_stopped(const struct bf_planner *planner);
 /* The tz database was read anew (the old zones stay alive until the planner is freed). */
 void bf_planner_set_zones(struct bf_planner *planner, struct belfry_zones *zones,
 		const char *tz_version);

@@ -128,7 +128,8 @@ static struct bf_boot_time step(struct bf_runtime *runtime, struct bf_dispatcher
 	(void)pthread_mutex_lock(&runtime->lock);
 	runtime->dispatcher_counts = *bf_dispatcher_counts(runtime->dispatcher);
 	runtime->turned_at[BF_THREAD_DISPATCHER] = runtime->dispatcher_counts.last_step;
-	bool is_idle = bf_dispatcher_is_idle(runtime->dispatcher);
+	bool is_idle = runtime->is_draining && bf_dispatcher_is_idle(runtime->dispatcher) &&
+			bf_inbox_is_empty(&runtime->inboxes[BF_THREAD_DISPATCHER]);
 	if (is_idle != runtime->is_dispatcher_idle) {
 		runtime->is_dispatcher_idle = is_idle;
 		(void)pthread_cond_broadcast(&runtime->changed);
@@ -162,6 +163,7 @@ static struct bf_dispatcher_event event_of(struct bf_runtime *runtime,
 		break;
 	case BF_MESSAGE_KICK: event.kind = BF_DISPATCHER_KICK; break;
 	case BF_MESSAGE_STOP:
+		runtime->is_draining = true;
 		event.kind = BF_DISPATCHER_STOP;
 		event.until = message->until;
 		break;

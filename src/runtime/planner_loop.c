@@ -79,6 +79,11 @@ static struct bf_boot_time step(struct bf_runtime *runtime, struct bf_planner_ev
 	(void)pthread_mutex_lock(&runtime->lock);
 	runtime->planner_counts = *bf_planner_counts(runtime->planner);
 	runtime->turned_at[BF_THREAD_PLANNER] = runtime->planner_counts.last_step;
+	if (runtime->is_stopped && !runtime->is_planner_stopped &&
+			bf_planner_has_stopped(runtime->planner)) {
+		runtime->is_planner_stopped = true;
+		(void)pthread_cond_broadcast(&runtime->changed);
+	}
 	(void)pthread_mutex_unlock(&runtime->lock);
 	return orders.wake;
 }

@@ -53,27 +53,40 @@ static void free_book(struct bf_reply_book *book)
 	bf_free(book);
 }
 
-void bf_reply_book_close(struct bf_reply_book *book)
+/* Every open call is over. Under the lock. */
+static void strike_out(struct bf_reply_book *book)
 {
 	struct belfry_reply *reply;
 	struct belfry_reply *next;
 
+	HASH_ITER(hh, book->open, reply, next)
+	{
+		HASH_DEL(book->open, reply);
+		reply->is_over = true;
+	}
+}
+
+void bf_reply_book_close(struct bf_reply_book *book)
+{
 	if (book == NULL) {
 		return;
 	}
 	(void)pthread_mutex_lock(&book->lock);
 	book->is_closed = true;
 	book->inbox = NULL;
-	HASH_ITER(hh, book->open, reply, next)
-	{
-		HASH_DEL(book->open, reply);
-		reply->is_over = true;
-	}
+	strike_out(book);
 	bool is_last = book->handle_count == 0;
 	(void)pthread_mutex_unlock(&book->lock);
 	if (is_last) {
 		free_book(book);
 	}
+}
+
+void bf_reply_book_end(struct bf_reply_book *book)
+{
+	(void)pthread_mutex_lock(&book->lock);
+	strike_out(book);
+	(void)pthread_mutex_unlock(&book->lock);
 }
 
 size_t bf_reply_book_open(struct bf_reply_book *book)
@@ -219,14 +232,25 @@ enum belfry_status belfry_reply_session(struct belfry_reply **reply, struct belf
 	return give_back(reply);
 }
 
+/* What could not be stored would be refused with every record that is written beside it. */
+static bool is_outcome(const struct belfry_outcome *outcome)
+{
+	bool is_status = outcome->status == BELFRY_STATUS_COMPLETED ||
+			outcome->status == BELFRY_STATUS_FAILED ||
+			outcome->status == BELFRY_STATUS_CANCELLED;
+
+	return is_status && (unsigned)outcome->error < BELFRY_RUN_ERROR_COUNT &&
+			bf_str_is_utf8(outcome->message);
+}
+
 enum belfry_status belfry_reply_turn(struct belfry_reply **reply, struct belfry_str turn,
 		const struct belfry_outcome *outcome)
 {
 	if (reply == NULL || *reply == NULL) {
 		return BELFRY_INVALID;
 	}
-	bool is_bad_outcome = outcome != NULL && !belfry_run_status_is_terminal(outcome->status);
-	if (turn.len > NAME_MAX_BYTES || !bf_str_is_utf8(turn) || is_bad_outcome) {
+	if (turn.len > NAME_MAX_BYTES || !bf_str_is_utf8(turn) ||
+			(outcome != NULL && !is_outcome(outcome))) {
 		return belfry_reply_permanent(reply, BELFRY_RUN_ERROR_PERMANENT,
 				BF_STR("the handler answered with a turn that cannot be stored"),
 				BF_STR(""));

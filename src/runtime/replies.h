@@ -23,6 +23,8 @@ BF_MUST_CHECK struct belfry_reply *bf_reply_new(struct bf_reply_book *book,
 		const struct bf_token *token);
 /* The attempt is over: whatever is answered is BELFRY_STALE from now on. */
 void bf_reply_cancel(struct bf_reply_book *book, const struct bf_token *token);
+/* Every open attempt is over: nobody takes answers any more. */
+void bf_reply_book_end(struct bf_reply_book *book);
 /* Handles that have not been given back. */
 size_t bf_reply_book_open(struct bf_reply_book *book);
 /* Free a handle that came back as an answer. */

@@ -144,6 +144,7 @@ static enum belfry_status init_lock(struct bf_runtime *runtime)
 	pthread_condattr_t attributes;
 
 	(void)pthread_mutex_init(&runtime->lock, NULL);
+	(void)pthread_mutex_init(&runtime->life, NULL);
 	(void)pthread_condattr_init(&attributes);
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	int code = pthread_cond_init(&runtime->changed, &attributes);
@@ -162,7 +163,6 @@ enum belfry_status bf_runtime_new(const struct bf_runtime_config *config,
 	runtime->config = *config;
 	set_defaults(&runtime->config);
 	runtime->env = config->env != NULL ? config->env : bf_env_system();
-	runtime->is_dispatcher_idle = true;
 	enum belfry_status status = init_lock(runtime);
 	runtime->identity = bf_str_dup(config->identity);
 	runtime->version = bf_str_dup(config->version);
@@ -249,6 +249,7 @@ void bf_runtime_free(struct bf_runtime *runtime)
 	bf_keeper_free(runtime->keeper);
 	(void)pthread_cond_destroy(&runtime->changed);
 	(void)pthread_mutex_destroy(&runtime->lock);
+	(void)pthread_mutex_destroy(&runtime->life);
 	bf_free(runtime->identity);
 	bf_free(runtime->version);
 	bf_free(runtime);
@@ -256,8 +257,29 @@ void bf_runtime_free(struct bf_runtime *runtime)
 
 /* ---- start and stop ---------------------------------------------------------------------------- */
 
-enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
-		const struct belfry_handler *handler, struct belfry_error *err)
+static enum belfry_status start_threads(struct bf_runtime *runtime)
+{
+	atomic_store(&runtime->pulse_at, bf_runtime_now(runtime).us);
+	enum belfry_status status = start_thread(&runtime->pulse, bf_runtime_pulse_main, runtime);
+
+	runtime->has_pulse = status == BELFRY_OK;
+	if (status == BELFRY_OK) {
+		status = start_loop(runtime, BF_THREAD_DISPATCHER, bf_runtime_dispatcher_main);
+	}
+	if (status == BELFRY_OK) {
+		status = start_loop(runtime, BF_THREAD_KEEPER, bf_runtime_keeper_main);
+	}
+	if (status != BELFRY_OK) {
+		stop_loop(runtime, BF_THREAD_DISPATCHER);
+		stop_pulse(runtime);
+		atomic_store(&runtime->quits[BF_THREAD_DISPATCHER], false);
+		runtime->pulse_quits = false;
+	}
+	return status;
+}
+
+static enum belfry_status start(struct bf_runtime *runtime, const struct belfry_handler *handler,
+		struct belfry_error *err)
 {
 	if (runtime->is_stopped) {
 		return bf_error_set(err, BELFRY_CANNOT,
@@ -271,19 +293,8 @@ enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
 				"the handler lacks start_session or admit_turn");
 	}
 	runtime->handler = handler;
-	atomic_store(&runtime->pulse_at, bf_runtime_now(runtime).us);
-	enum belfry_status status = start_thread(&runtime->pulse, bf_runtime_pulse_main, runtime);
-	runtime->has_pulse = status == BELFRY_OK;
-	if (status == BELFRY_OK) {
-		status = start_loop(runtime, BF_THREAD_DISPATCHER, bf_runtime_dispatcher_main);
-	}
-	if (status == BELFRY_OK) {
-		status = start_loop(runtime, BF_THREAD_KEEPER, bf_runtime_keeper_main);
-	}
-	if (status != BELFRY_OK) {
-		stop_loop(runtime, BF_THREAD_DISPATCHER);
-		stop_pulse(runtime);
-		return bf_error_system(err, status, 0, "runtime: cannot start its threads");
+	if (start_threads(runtime) != BELFRY_OK) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "runtime: cannot start its threads");
 	}
 	(void)pthread_mutex_lock(&runtime->lock);
 	runtime->started_at = bf_runtime_now(runtime);
@@ -292,10 +303,18 @@ enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
 	return BELFRY_OK;
 }
 
-/* Until *flag is set, at most `wait`. */
-static bool wait_for(struct bf_runtime *runtime, const bool *flag, belfry_duration wait)
+enum belfry_status bf_runtime_start(struct bf_runtime *runtime,
+		const struct belfry_handler *handler, struct belfry_error *err)
 {
-	struct timespec until = bf_monotonic_in(wait);
+	(void)pthread_mutex_lock(&runtime->life);
+	enum belfry_status status = start(runtime, handler, err);
+	(void)pthread_mutex_unlock(&runtime->life);
+	return status;
+}
+
+/* Until *flag is set, at most until then. */
+static bool wait_for(struct bf_runtime *runtime, const bool *flag, struct timespec until)
+{
 	int code = 0;
 
 	(void)pthread_mutex_lock(&runtime->lock);
@@ -309,27 +328,39 @@ static bool wait_for(struct bf_runtime *runtime, const bool *flag, belfry_durati
 
 /* After the drain the rest is handed back, which takes a commit or two: so long it may take. */
 #define HAND_BACK_TIME (2 * BELFRY_SECOND)
+#define DRAIN_MAX      BELFRY_DAY
 
-enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration drain,
-		struct belfry_error *err)
+/* The planner first: what it bears in its last commit, the dispatcher still has to hand back. */
+static bool drain_machines(struct bf_runtime *runtime, belfry_duration drain)
 {
-	if (!runtime->is_started || runtime->is_stopped) {
-		return BELFRY_OK;
-	}
+	struct timespec until = bf_monotonic_in(drain + HAND_BACK_TIME);
 	struct bf_message stop = {.kind = BF_MESSAGE_STOP,
 			.until = bf_boot_add(bf_runtime_now(runtime), drain)};
-	runtime->is_stopped = true;
+
 	bf_runtime_post(runtime, BF_THREAD_PLANNER, &stop);
 	bf_runtime_post(runtime, BF_THREAD_DISPATCHER, &stop);
-	/* The dispatcher says whether it is idle after it has read the message, not before. */
+	bool is_told = wait_for(runtime, &runtime->is_planner_stopped, until);
 	(void)pthread_mutex_lock(&runtime->lock);
-	runtime->is_dispatcher_idle = false;
+	runtime->is_dispatcher_idle = false; /* it may have said so before the last news came */
 	(void)pthread_mutex_unlock(&runtime->lock);
-	bool is_idle = wait_for(runtime, &runtime->is_dispatcher_idle, drain + HAND_BACK_TIME);
+	bf_inbox_wake(&runtime->inboxes[BF_THREAD_DISPATCHER]);
+	bool is_idle = wait_for(runtime, &runtime->is_dispatcher_idle, until);
 	stop_loop(runtime, BF_THREAD_DISPATCHER);
+	return is_told && is_idle;
+}
+
+static void stop(struct bf_runtime *runtime, belfry_duration drain)
+{
 	struct bf_message end = {.kind = BF_MESSAGE_END};
+
+	(void)pthread_mutex_lock(&runtime->lock);
+	runtime->is_stopped = true;
+	(void)pthread_mutex_unlock(&runtime->lock);
+	bool is_idle = drain_machines(runtime, BF_MIN(BF_MAX(drain, 0), DRAIN_MAX));
+	bf_reply_book_end(runtime->book);
 	bf_runtime_post(runtime, BF_THREAD_KEEPER, &end);
-	bool is_ended = wait_for(runtime, &runtime->is_keeper_ended, HAND_BACK_TIME);
+	bool is_ended = wait_for(runtime, &runtime->is_keeper_ended,
+			bf_monotonic_in(HAND_BACK_TIME));
 	stop_loop(runtime, BF_THREAD_KEEPER);
 	stop_pulse(runtime);
 	if (!is_idle || !is_ended) {
@@ -338,10 +369,22 @@ enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration d
 				"next start resumes what is open\"",
 				is_idle, is_ended);
 	}
-	if (bf_reply_book_open(runtime->book) > 0) {
-		return bf_error_set(err, BELFRY_BUSY, "calls of the handler are still open");
+}
+
+enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration drain,
+		struct belfry_error *err)
+{
+	enum belfry_status status = BELFRY_OK;
+
+	(void)pthread_mutex_lock(&runtime->life);
+	if (runtime->is_started && !runtime->is_stopped) {
+		stop(runtime, drain);
 	}
-	return BELFRY_OK;
+	if (bf_reply_book_open(runtime->book) > 0) {
+		status = bf_error_set(err, BELFRY_BUSY, "calls of the handler are still open");
+	}
+	(void)pthread_mutex_unlock(&runtime->life);
+	return status;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------- */

@@ -40,13 +40,17 @@ struct bf_runtime {
 	atomic_llong standstill; /* the longest since the keeper asked */
 	atomic_llong act_until;  /* boot clock: the dispatcher begins no call after it */
 
+	bool is_draining;     /* the dispatcher's: it has read that it shall stop */
+	pthread_mutex_t life; /* held over start and stop: one of them at a time */
+
 	/* Everything below is under `lock`; `changed` tells of idle, ended and answered. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool pulse_quits;
 	bool is_started;
 	bool is_stopped;
-	bool is_dispatcher_idle;
+	bool is_planner_stopped; /* it bears no Run any more, and has told of all that it bore */
+	bool is_dispatcher_idle; /* it has read that it shall stop, and nothing is left to it */
 	bool is_keeper_ended;
 	struct bf_planner_counts planner_counts;
 	struct bf_dispatcher_counts dispatcher_counts;
