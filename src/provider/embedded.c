@@ -62,7 +62,7 @@ static enum belfry_status new_runtime(struct bf_embedded *embedded, struct belfr
 			.max_bytes = o->max_payload_bytes,
 			.recovery_limit = o->recovery_limit,
 			.lease = o->lease,
-			.beat = o->beat,
+			.beat = o->beat != 0 ? o->beat : o->lease / 4,
 			.tick = o->tick,
 			.timeout = o->timeout,
 			.prune =
@@ -79,16 +79,48 @@ static enum belfry_status new_runtime(struct bf_embedded *embedded, struct belfr
 							.keep_tombstones = 7 * BELFRY_DAY,
 					},
 	};
+	if (o->lease == 0 && o->beat != 0) {
+		config.lease = 4 * o->beat;
+	}
 	return bf_runtime_new(&config, &embedded->runtime, err);
+}
+
+#define REMEDY "choose another provider, or \"none\" to run without scheduled deployments"
+
+/* A lease shorter than two beats would let a healthy process be declared dead. */
+static enum belfry_status check_options(const struct belfry_provider_options *o,
+		struct belfry_error *err)
+{
+	const belfry_duration durations[] = {o->lease, o->beat, o->tick, o->timeout, o->keep_age,
+			o->keep_failed_age};
+
+	if (o->size < sizeof(*o) || o->store == NULL) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the provider \"embedded\" needs a store, and there is none: " REMEDY);
+	}
+	for (size_t i = 0; i < BF_COUNT(durations); i++) {
+		if (durations[i] < 0 || durations[i] > 400 * 366 * BELFRY_DAY) {
+			return bf_error_set(err, BELFRY_CONFIGURATION,
+					"the provider \"embedded\" was given a duration below zero or above "
+					"400 years: correct it, " REMEDY);
+		}
+	}
+	bool is_short = o->lease != 0 && o->beat != 0 && o->lease < 2 * o->beat;
+	if (is_short || (o->lease != 0 && o->lease < 4 * BELFRY_MILLISECOND) ||
+			o->max_active_schedules < 0 || o->keep_runs < 0) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the provider \"embedded\" needs a lease of two beats or more, and no "
+				"number below zero: correct it, " REMEDY);
+	}
+	return BELFRY_OK;
 }
 
 static enum belfry_status embedded_create(const struct belfry_provider_options *options,
 		struct belfry_provider **ret_provider, struct belfry_error *err)
 {
-	if (options->store == NULL) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"the provider \"embedded\" needs a store, and there is none: choose another "
-				"provider, or \"none\" to run without scheduled deployments");
+	enum belfry_status status = check_options(options, err);
+	if (status != BELFRY_OK) {
+		return status;
 	}
 	struct bf_embedded *embedded = bf_alloc(sizeof(*embedded));
 	if (embedded == NULL) {
@@ -99,9 +131,12 @@ static enum belfry_status embedded_create(const struct belfry_provider_options *
 	embedded->env = *bf_env_system();
 	embedded->env.data = embedded;
 	embedded->env.log = options->log != NULL ? forward_log : NULL;
-	enum belfry_status status = bf_store_share(options->store, &embedded->store, err);
+	status = bf_store_share(options->store, &embedded->store, err);
 	if (status == BELFRY_OK) {
 		status = belfry_zones_new(options->tz_directory, &embedded->zones, err);
+		if (status == BELFRY_CONFIGURATION) {
+			bf_error_prefix(err, "correct it, or " REMEDY ": ");
+		}
 	}
 	if (status == BELFRY_OK) {
 		status = new_runtime(embedded, err);
@@ -163,6 +198,13 @@ static enum belfry_status embedded_remove(struct belfry_provider *provider,
 			.is_remove = true,
 	};
 
+	if (revision < 1) {
+		return bf_error_at(err, BELFRY_INVALID, "/revision",
+				"revision: a number from 1 is needed");
+	}
+	if (schedule.len == 0 || schedule.len > BELFRY_SCHEDULE_ID_BYTES) {
+		return BELFRY_OK; /* no schedule has such an id */
+	}
 	bf_runtime_apply(self(provider)->runtime, &request, 1);
 	return bf_embedded_explain(request.status, err);
 }

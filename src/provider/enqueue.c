@@ -49,6 +49,9 @@ static enum belfry_status add(struct bf_embedded *embedded, struct belfry_add *r
 		run->is_new = true;
 		return BELFRY_OK;
 	}
+	/* The first try was stored, and its key finds it. */
+	bool is_ours = run->result == BELFRY_OK && bf_id_compare(run->existing, run->id) == 0;
+	run->is_new = run->is_new || (is_again && is_ours);
 	return run->result;
 }
 

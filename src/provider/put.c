@@ -29,6 +29,12 @@ static enum belfry_status check_schedule(const struct belfry_schedule *s, struct
 		return bf_error_at(err, BELFRY_INVALID, "/revision",
 				"revision: a number from 1 is needed");
 	}
+	uint32_t known = BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_FIVE_FIELDS |
+			BELFRY_SCHEDULE_F_LOCAL_SESSION;
+	if ((s->flags & ~known) != 0) {
+		return bf_error_at(err, BELFRY_INVALID, "/flags",
+				"flags: this version knows %u alone", known);
+	}
 	if (s->rule.len > BELFRY_RULE_BYTES || s->zone.len > BELFRY_ZONE_BYTES) {
 		return bf_error_at(err, BELFRY_INVALID_SCHEDULE, "/rule",
 				"rule: at most %d bytes, and %d for the zone", BELFRY_RULE_BYTES,

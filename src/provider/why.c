@@ -2,6 +2,7 @@
  * time, else what the present revision says (architecture.md, decision 3). Nothing is recomputed that
  * was written. */
 #include "base/error.h"
+#include "base/timefmt.h"
 #include "calendar/advance.h"
 #include "model/run.h"
 #include "provider/embedded_priv.h"
@@ -81,8 +82,8 @@ static void put_nearest(struct question *q)
 	if (q->rule == NULL) {
 		return;
 	}
-	bf_advance_latest(q->rule, q->why->at - BACK, q->why->at - 1, 1, &q->why->nearest_before,
-			&count);
+	bf_advance_latest(q->rule, bf_time_add(q->why->at, -BACK), bf_time_add(q->why->at, -1), 1,
+			&q->why->nearest_before, &count);
 	if (count == 0) {
 		q->why->nearest_before = 0;
 	}
