@@ -1,6 +1,8 @@
 """What a kill leaves behind, and that it is taken up again under the same Run id and Session."""
 import http.client
 import random
+import shutil
+import subprocess
 import threading
 import time
 
@@ -187,6 +189,25 @@ def test_t005_clean_stops_neither_lose_nor_double(make_server, receiver):
             assert by_due[float(due)] == {belfry.due_id(id_, due)}, (id_, due)
     assert len(receiver.calls) == len({c.run for c in receiver.calls})
     assert server.metrics()['belfry_takeovers_total'] == 0
+
+
+def test_a_kill_during_the_first_start_leaves_a_folder_that_can_be_used(make_server, receiver):
+    """From the first byte of the store on, at moments over the time that a start takes."""
+    pace = make_server()
+    took = pace.answering - pace.spawned
+    pace.stop()
+    server = make_server(start=False)
+    for turn in range(24):
+        if turn % 8 == 0:
+            shutil.rmtree(server.data, ignore_errors=True)
+        process = subprocess.Popen([server.binary, 'serve', '--data', str(server.data), '--listen', '127.0.0.1:0'],
+                                   env=belfry.clean_environment(), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        belfry.wait_until(time.time() + took * (turn % 8 + 1) / 9)
+        process.kill()
+        process.wait()
+    server.start()
+    server.wait_run(server.run_now(server.create('bell', NEVER, receiver.url)['id'])['id'])
 
 
 def test_one_process_holds_a_data_folder_and_a_standby_takes_over(make_server, receiver):
