@@ -19,10 +19,13 @@ void bf_sim_set_trap(struct bf_sim *sim, struct bf_sim_trap trap)
 static bool fits(const struct bf_sim_trap *trap, const struct sim_machine *machine,
 		const struct sim_call_order *order)
 {
-	bool is_record = order->op != BF_SIM_RECORD || trap->record == BF_SIM_ANY_RECORD ||
-			(int)order->records[0].kind == trap->record;
+	int kind = order->op == BF_SIM_RECORD       ? (int)order->records[0].kind
+			: order->op == BF_SIM_CLAIM ? (int)order->claim->kind
+						    : BF_SIM_ANY_RECORD;
+	bool is_of_kind = trap->record == BF_SIM_ANY_RECORD || kind == BF_SIM_ANY_RECORD ||
+			kind == trap->record;
 
-	return trap->op == order->op && is_record &&
+	return trap->op == order->op && is_of_kind &&
 			(trap->replica == BF_SIM_ANY_REPLICA ||
 					trap->replica == machine->process->replica);
 }

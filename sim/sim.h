@@ -160,7 +160,7 @@ enum bf_sim_fate {
 struct bf_sim_trap {
 	uint32_t replica; /* BF_SIM_ANY_REPLICA */
 	enum bf_sim_op op;
-	int record; /* of a RECORD: the kind of its first record; BF_SIM_ANY_RECORD */
+	int record; /* the kind of a claim, or of the first record; BF_SIM_ANY_RECORD */
 	enum bf_sim_fate fate;
 	belfry_duration delay;
 	unsigned count; /* how many operations meet it; 0: 1 */

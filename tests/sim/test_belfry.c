@@ -195,6 +195,7 @@ SCENE(an_abandoned_run_is_not_called_when_the_takeovers_answer_is_lost)
 	bf_sim_set_trap(s.sim,
 			(struct bf_sim_trap){.replica = BF_SIM_ANY_REPLICA,
 					.op = BF_SIM_CLAIM,
+					.record = BELFRY_CLAIM_TAKEOVER,
 					.fate = BF_SIM_LOST_ACK,
 					.count = 1000});
 	while (run_due(&s, "a", "2026-12-01T12:01:00Z").takeovers == 0) {
