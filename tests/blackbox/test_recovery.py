@@ -295,7 +295,7 @@ def test_b01_a_kill_amid_changes_leaves_records_and_engine_of_one_mind(server, r
         new = [Changer(server, receiver.url, round_ * 10 + i) for i in range(4)]
         for changer in new:
             changer.start()
-        belfry.wait_until(time.time() + 0.4)
+        belfry.wait_for(lambda: all(len(c.known) > 8 for c in new), 'changes')
         server.kill()
         for changer in new:
             changer.join(30)
@@ -303,7 +303,6 @@ def test_b01_a_kill_amid_changes_leaves_records_and_engine_of_one_mind(server, r
         server.start()
     listed = {d['id']: d for d in server.items('/v1/deployments')}
     for changer in changers:
-        assert len(changer.known) > 3
         for id_, prompt in changer.known.items():
             if id_ == changer.open:
                 continue  # either is right
