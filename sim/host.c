@@ -192,7 +192,6 @@ static void acknowledge(struct bf_sim *sim, struct sim_deployment *deployment,
 	bool is_stopped = revision->is_remove || (revision->flags & BELFRY_SCHEDULE_F_ENABLED) == 0;
 
 	revision->is_answered = true;
-	revision->answered_at = sim->now;
 	if (is_stopped) {
 		deployment->stopped_revision = BF_MAX(deployment->stopped_revision,
 				revision->number);

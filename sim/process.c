@@ -101,7 +101,7 @@ void sim_process_start(struct bf_sim *sim, unsigned replica)
 	process->refs = 1;
 	process->boot_offset = sim_between(sim, BELFRY_HOUR, BELFRY_DAY);
 	(void)snprintf(process->identity, sizeof(process->identity), "replica-%u", replica);
-	sim_store_new(sim, process, &inner);
+	sim_store_new(sim, &inner);
 	BF_ASSERT(bf_store_wrap(&inner, &process->store, &err) == BELFRY_OK);
 	new_machines(process);
 	sim->processes[replica] = process;

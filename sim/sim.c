@@ -196,7 +196,7 @@ void bf_sim_new(const struct bf_sim_config *config, struct bf_sim **ret_sim)
 	BF_ASSERT(bf_memory_store_new(&sim->env, config->single_document, &sim->database) ==
 			BELFRY_OK);
 	bf_memory_store_set_step(sim->database, sim_gate_step, sim);
-	sim_store_new(sim, NULL, &sim->host_store);
+	sim_store_new(sim, &sim->host_store);
 	*ret_sim = sim;
 }
 

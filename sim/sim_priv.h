@@ -120,8 +120,6 @@ struct sim_process {
 	int64_t act_until;
 	bool has_cover;
 	struct belfry_id incarnation;
-	bool keeper_left; /* the keeper has said LOST, and no new cover yet */
-	struct belfry_id keeper_incarnation;
 
 	struct bf_planner *planner;
 	struct bf_dispatcher *dispatcher;
@@ -147,7 +145,6 @@ struct sim_revision {
 	bool is_effective;            /* the store took it */
 	belfry_time begin;            /* the instant that parts it from the one before */
 	bool is_answered;
-	int64_t answered_at; /* virtual time */
 };
 
 struct sim_request {
@@ -275,7 +272,7 @@ BF_PRINTF(2, 3) void sim_trace(struct bf_sim *sim, const char *format, ...);
 BF_PRINTF(3, 4) void sim_fail(struct bf_sim *sim, const char *invariant, const char *format, ...);
 belfry_time sim_wall(const struct bf_sim *sim);
 void *sim_alloc(size_t size);
-/* The first eight characters of an id, in one of a few static buffers of the simulator. */
+/* An id, short: enough of it to tell Runs apart in a trace. */
 struct sim_short {
 	char text[14];
 };
@@ -310,8 +307,7 @@ bool sim_gate_step(void *sim, const char *step);
 void sim_gate_forget(struct sim_process *process);
 
 /* ---- store.c ---- */
-void sim_store_new(struct bf_sim *sim, struct sim_process *process,
-		struct belfry_store **ret_store);
+void sim_store_new(struct bf_sim *sim, struct belfry_store **ret_store);
 /* Straight to the database, unwatched. `list` needs kind and what goes with it. */
 void sim_read(struct bf_sim *sim, struct belfry_list *list, struct belfry_arena *arena);
 

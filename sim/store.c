@@ -8,7 +8,6 @@
 struct watched {
 	struct belfry_store base; /* first */
 	struct bf_sim *sim;
-	struct sim_process *process; /* NULL: the host's own handle. Outlives it: not counted */
 	struct belfry_store *inner;
 };
 
@@ -375,13 +374,12 @@ static const struct belfry_store_ops watched_ops = {METHODS, .name = "watched"};
 static const struct belfry_store_ops watched_document_ops = {METHODS, .name = "watched-document",
 		.caps = BELFRY_STORE_CAP_SINGLE_DOCUMENT};
 
-void sim_store_new(struct bf_sim *sim, struct sim_process *process, struct belfry_store **ret_store)
+void sim_store_new(struct bf_sim *sim, struct belfry_store **ret_store)
 {
 	struct watched *watched = sim_alloc(sizeof(*watched));
 
 	watched->base.ops = sim->config.single_document ? &watched_document_ops : &watched_ops;
 	watched->sim = sim;
-	watched->process = process;
 	BF_ASSERT(bf_memory_store_share(sim->database, &watched->inner) == BELFRY_OK);
 	*ret_store = &watched->base;
 }
