@@ -7,5 +7,6 @@ int run_dispatcher_tests(void);
 int run_keeper_tests(void);
 int run_planner_tests(void);
 int run_settle_tests(void);
+int run_sweep_tests(void);
 
 #endif

@@ -13,6 +13,7 @@ int main(void)
 			run_planner_tests,
 			run_dispatcher_tests,
 			run_keeper_tests,
+			run_sweep_tests,
 	};
 	int failed = 0;
 

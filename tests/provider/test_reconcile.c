@@ -1,0 +1,207 @@
+/* Reconcile: what is in the list is there, what is not goes, and nothing fires because of it. */
+#include "cases.h"
+
+#include <string.h>
+
+#include "host.h"
+
+struct list {
+	const struct belfry_schedule *schedules;
+	size_t count;
+	size_t at;
+	enum belfry_status end; /* NEVER, or a failure of the host's own */
+};
+
+static enum belfry_status next(void *data, struct belfry_schedule *ret_schedule,
+		struct belfry_error *err)
+{
+	struct list *list = data;
+
+	(void)err;
+	if (list->at == list->count) {
+		return list->end;
+	}
+	*ret_schedule = list->schedules[list->at++];
+	return BELFRY_OK;
+}
+
+static enum belfry_status reconcile(struct host *host, const struct belfry_schedule *schedules,
+		size_t count)
+{
+	struct list list = {schedules, count, 0, BELFRY_NEVER};
+	struct belfry_schedule_iterator iterator = {&list, next};
+
+	return host->provider->ops->reconcile(host->provider, &iterator, &host->err);
+}
+
+static struct belfry_schedule_state state_of(struct host *host, const char *id)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_str ids[] = {bf_str(id)};
+	struct belfry_schedule_state *states = NULL;
+
+	assert_int_equal(host->provider->ops->more->state(host->provider, ids, 1, &arena, &states,
+					 NULL),
+			BELFRY_OK);
+	return states[0]; /* its text is not looked at */
+}
+
+static int set_up(void **state)
+{
+	struct shelf *shelf = bf_alloc(sizeof(*shelf));
+
+	shelf_init(shelf, false);
+	*state = shelf;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	shelf_fini(*state);
+	bf_free(*state);
+	return 0;
+}
+
+static void t076_t077_t078_it_adds_changes_removes_and_is_idempotent(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	struct belfry_schedule orphan = schedule_of("b", 1, "0 0 1 1 *");
+	struct belfry_schedule kept = schedule_of("c", 5, "0 0 1 1 *");
+	struct belfry_schedule list[] = {schedule_of("a", 1, "0 0 2 1 *"),
+			schedule_of("c", 6, "0 0 3 1 *"), schedule_of("d", 1, "0 0 4 1 *")};
+	struct belfry_run_query query = {.size = sizeof(query), .limit = 10};
+
+	list[2].flags = 0;
+	assert_int_equal(host_apply(host, &orphan), BELFRY_OK);
+	assert_int_equal(host_apply(host, &kept), BELFRY_OK);
+	struct belfry_id run = host_run_now(host, "b");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(reconcile(host, list, BF_COUNT(list)), BELFRY_OK);
+		assert_true(state_of(host, "a").is_known);
+		assert_true(state_of(host, "a").next_due != BELFRY_TIME_NEVER);
+		assert_false(state_of(host, "b").is_known);
+		assert_int_equal(state_of(host, "c").revision, 6);
+		assert_true(state_of(host, "d").is_known);
+		assert_true(state_of(host, "d").next_due == BELFRY_TIME_NEVER);
+	}
+	/* The orphan's Runs stay listed; none was made. */
+	assert_int_equal(host->provider->ops->list_runs(host->provider, &query, &arena, NULL),
+			BELFRY_OK);
+	assert_int_equal(query.count, 1);
+	assert_int_equal(bf_id_compare(query.runs[0].id, run), 0);
+	host_free(host, 0);
+}
+
+static void an_older_list_does_not_bring_back_what_is_newer(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule newer = schedule_of("a", 7, "0 0 1 1 *");
+	struct belfry_schedule older = schedule_of("a", 6, "0 0 2 1 *");
+
+	assert_int_equal(host_apply(host, &newer), BELFRY_OK);
+	belfry_time due = state_of(host, "a").next_due;
+	assert_int_equal(reconcile(host, &older, 1), BELFRY_OK);
+	assert_int_equal(state_of(host, "a").revision, 7);
+	assert_true(state_of(host, "a").next_due == due);
+	host_free(host, 0);
+}
+
+static void a_bad_element_refuses_and_names_it(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule list[] = {schedule_of("a", 1, "0 0 2 1 *"),
+			schedule_of("bad", 1, "0 0 31 2 *"), schedule_of("c", 1, "0 0 2 1 *")};
+
+	assert_int_equal(reconcile(host, list, BF_COUNT(list)), BELFRY_INVALID_SCHEDULE);
+	assert_non_null(strstr(host->err.message, "bad"));
+	assert_false(state_of(host, "bad").is_known);
+	/* Repaired, it goes through. */
+	list[1].rule = BF_STR("0 0 28 2 *");
+	assert_int_equal(reconcile(host, list, BF_COUNT(list)), BELFRY_OK);
+	assert_true(state_of(host, "bad").is_known && state_of(host, "c").is_known);
+	host_free(host, 0);
+}
+
+static void a_list_that_breaks_off_removes_nothing(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule there = schedule_of("z", 1, "0 0 2 1 *");
+	struct list list = {NULL, 0, 0, BELFRY_UNAVAILABLE};
+	struct belfry_schedule_iterator iterator = {&list, next};
+
+	assert_int_equal(host_apply(host, &there), BELFRY_OK);
+	assert_int_equal(host->provider->ops->reconcile(host->provider, &iterator, NULL),
+			BELFRY_UNAVAILABLE);
+	assert_true(state_of(host, "z").is_known);
+	host_free(host, 0);
+}
+
+static void thousands_are_reconciled_in_pages(void **state)
+{
+	enum { COUNT = 2500 };
+	static struct belfry_schedule list[COUNT];
+	static char ids[COUNT][6];
+	struct host *host = host_new(*state);
+
+	for (size_t i = 0; i < COUNT; i++) {
+		ids[i][0] = 's';
+		ids[i][1] = (char)('0' + i / 1000);
+		ids[i][2] = (char)('0' + i / 100 % 10);
+		ids[i][3] = (char)('0' + i / 10 % 10);
+		ids[i][4] = (char)('0' + i % 10);
+		list[i] = schedule_of(ids[i], 1, "0 0 1 1 *");
+	}
+	assert_int_equal(reconcile(host, list, COUNT), BELFRY_OK);
+	assert_true(state_of(host, "s0000").is_known && state_of(host, "s2499").is_known);
+	/* Every second one goes. */
+	for (size_t i = 0; i < COUNT / 2; i++) {
+		list[i] = list[2 * i];
+	}
+	assert_int_equal(reconcile(host, list, COUNT / 2), BELFRY_OK);
+	for (size_t i = 0; i < COUNT; i += 97) {
+		assert_int_equal(state_of(host, ids[i]).is_known, i % 2 == 0);
+	}
+	assert_int_equal(reconcile(host, NULL, 0), BELFRY_OK);
+	assert_false(state_of(host, "s0000").is_known || state_of(host, "s2498").is_known);
+	host_free(host, 0);
+}
+
+static void b22_before_and_after_start_the_result_is_the_same(void **state)
+{
+	struct belfry_schedule list[] = {schedule_of("a", 1, "* * * * * *"),
+			schedule_of("b", 1, "* * * * * *")};
+
+	for (int order = 0; order < 2; order++) {
+		struct shelf shelf;
+		shelf_init(&shelf, false);
+		struct host *host = host_new(&shelf);
+		if (order == 0) {
+			assert_int_equal(reconcile(host, list, 2), BELFRY_OK);
+			host_start(host);
+		} else {
+			host_start(host);
+			assert_int_equal(reconcile(host, list, 2), BELFRY_OK);
+		}
+		size_t some = 8;
+		wait_until(host, has_calls, &some, "both fire");
+		host_free(host, 0);
+		shelf_fini(&shelf);
+	}
+	(void)state;
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int run_reconcile_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+			CASE(t076_t077_t078_it_adds_changes_removes_and_is_idempotent),
+			CASE(an_older_list_does_not_bring_back_what_is_newer),
+			CASE(a_bad_element_refuses_and_names_it),
+			CASE(a_list_that_breaks_off_removes_nothing),
+			CASE(thousands_are_reconciled_in_pages),
+			CASE(b22_before_and_after_start_the_result_is_the_same),
+	};
+	return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);
+}

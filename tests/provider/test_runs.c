@@ -1,0 +1,697 @@
+/* Runs through the seam, on the memory store and on SQLite: dispatch, retries, recovery, disable, Run
+ * now and replay. */
+#include "cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+
+static int set_up_with(void **state, bool is_sqlite)
+{
+	struct shelf *shelf = bf_alloc(sizeof(*shelf));
+
+	shelf_init(shelf, is_sqlite);
+	*state = shelf;
+	return 0;
+}
+
+static int set_up_memory(void **state)
+{
+	return set_up_with(state, false);
+}
+
+static int set_up_sqlite(void **state)
+{
+	return set_up_with(state, true);
+}
+
+static int tear_down(void **state)
+{
+	shelf_fini(*state);
+	bf_free(*state);
+	return 0;
+}
+
+/* A started host with one deployment "a" that is not due for months. */
+static struct host *quiet_host(struct shelf *shelf, enum behaviour behaviour)
+{
+	struct host *host = host_new(shelf);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+
+	host_behave(host, behaviour);
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	host_start(host);
+	return host;
+}
+
+static struct belfry_run run_to_its_end(struct host *host, struct belfry_id run,
+		struct belfry_arena *arena)
+{
+	wait_until(host, run_is_over, &run, "the Run ends");
+	return host_run(host, run, arena);
+}
+
+static void t024_t035_a_run_goes_from_session_to_turn_and_leaves(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, ANSWER_THREAD);
+	struct belfry_id id = host_run_now(host, "a");
+	struct belfry_run run = run_to_its_end(host, id, &arena);
+	struct call turn;
+	char text[BELFRY_ID_TEXT_BYTES];
+
+	belfry_id_format(id, text);
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	assert_int_equal(run.status, BELFRY_STATUS_RUNNING);
+	assert_true(bf_str_equal(run.session, bf_str(text)));
+	assert_true(bf_str_equal(run.turn, BF_STR("turn")));
+	assert_int_equal(run.due_at, 0); /* T057 */
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_SESSION, NULL), 1);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_TURN, &turn), 1);
+	assert_string_equal(turn.session, text);
+	assert_string_equal(turn.payload, "payload");
+	/* conclude: the first terminal status stays. */
+	const struct belfry_provider_more_ops *more = host->provider->ops->more;
+	assert_int_equal(more->conclude(host->provider, id, BELFRY_STATUS_COMPLETED,
+					 BELFRY_RUN_ERROR_NONE, BF_STR(""), NULL),
+			BELFRY_OK);
+	assert_int_equal(more->conclude(host->provider, id, BELFRY_STATUS_FAILED,
+					 BELFRY_RUN_ERROR_PERMANENT, BF_STR(""), NULL),
+			BELFRY_CONFLICT);
+	assert_int_equal(more->conclude(host->provider, id, BELFRY_STATUS_RUNNING,
+					 BELFRY_RUN_ERROR_NONE, BF_STR(""), NULL),
+			BELFRY_INVALID);
+	host_free(host, 0);
+}
+
+static void t027_t028_permanent_answers_fail_the_run(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, REFUSE_SESSION);
+	struct belfry_id id = host_run_now(host, "a");
+	struct belfry_run run = run_to_its_end(host, id, &arena);
+
+	assert_int_equal(run.state, BELFRY_RUN_FAILED);
+	assert_int_equal(run.status, BELFRY_STATUS_FAILED);
+	assert_int_equal(run.session.len, 0);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_TURN, NULL), 0);
+	host_behave(host, REFUSE_TURN);
+	id = host_run_now(host, "a");
+	run = run_to_its_end(host, id, &arena);
+	assert_int_equal(run.state, BELFRY_RUN_FAILED);
+	assert_true(run.session.len > 0);
+	assert_true(bf_str_equal(run.message, BF_STR("never")));
+	host_free(host, 0);
+}
+
+static void t029_retries_end_in_success_with_growing_waits(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, RETRY_SESSION);
+	struct belfry_attempt *attempts = NULL;
+	size_t count = 0;
+
+	host->retries = 3;
+	struct belfry_id id = host_run_now(host, "a");
+	struct belfry_run run = run_to_its_end(host, id, &arena);
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_SESSION, NULL), 4);
+	assert_int_equal(host->provider->ops->more->attempts(host->provider, id, &arena, &attempts,
+					 &count, NULL),
+			BELFRY_OK);
+	assert_in_range(count, 3, 6);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(attempts[i].number, i + 1);
+		assert_int_equal(attempts[i].error, BELFRY_RUN_ERROR_TARGET_UNREACHABLE);
+	}
+	host_free(host, 0);
+}
+
+static void t030_for_ever_failing_it_fails_once(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, RETRY_TURN);
+
+	host->retries = UINT32_MAX;
+	struct belfry_id id = host_run_now(host, "a");
+	struct belfry_run run = run_to_its_end(host, id, &arena);
+	assert_int_equal(run.state, BELFRY_RUN_FAILED);
+	assert_int_equal(run.error, BELFRY_RUN_ERROR_RETRIES_SPENT);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_SESSION, NULL), 1);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_TURN, NULL), 5);
+	host_free(host, 0);
+}
+
+static void t031_b10_others_go_on_while_one_hangs(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, HOLD_SESSION);
+	struct belfry_schedule s = schedule_of("t", 1, "0 0 1 1 *");
+
+	s.policies.timeout = 300 * BELFRY_MILLISECOND;
+	s.policies.max_attempts = 2;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	struct belfry_id hanging = host_run_now(host, "t");
+	struct belfry_id held = host_run_now(host, "a");
+	wait_until(host, run_is_held, &hanging, "it hangs");
+	wait_until(host, run_is_held, &held, "it hangs");
+	host_behave(host, ANSWER);
+	struct belfry_id other = host_run_now(host, "a");
+	assert_int_equal(run_to_its_end(host, other, &arena).state, BELFRY_RUN_DISPATCHED);
+	/* Its time limit ends the attempt; the second one succeeds. */
+	struct belfry_run run = run_to_its_end(host, hanging, &arena);
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	assert_int_equal(run.attempt, 2);
+	assert_true(host->cancel_count >= 1);
+	assert_int_equal(host_run(host, held, &arena).state, BELFRY_RUN_DISPATCHING);
+	host_free(host, 0);
+}
+
+static void t032_a_call_longer_than_the_lease_stays_ours(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, HOLD_SESSION);
+	struct belfry_id id = host_run_now(host, "a");
+
+	wait_until(host, run_is_held, &id, "the call is open");
+	struct belfry_fence_at {
+		belfry_fence fence;
+	} at = {host_run(host, id, &arena).fence};
+	belfry_time before = now_wall();
+	while (now_wall() < before + host->options.lease + BELFRY_SECOND) {
+		(void)all_are_over(host, NULL);
+		belfry_arena_reset(&arena);
+		struct belfry_run run = host_run(host, id, &arena);
+		assert_int_equal(run.state, BELFRY_RUN_DISPATCHING);
+	}
+	struct belfry_run run = host_run(host, id, &arena);
+	if (run.fence != at.fence) {
+		print_message("the machine stood still for a lease: nothing to see here\n");
+	} else {
+		struct belfry_reply *reply = host->held[0];
+		host->held_count = 0;
+		assert_int_equal(belfry_reply_session(&reply, BF_STR("late")), BELFRY_OK);
+		host_behave(host, ANSWER);
+		run = run_to_its_end(host, id, &arena);
+		assert_true(bf_str_equal(run.session, BF_STR("late")));
+	}
+	host_free(host, 0);
+}
+
+/* Crash with an open call of the step; the next start goes on from what is stored. */
+static void crash_and_resume(struct shelf *shelf, enum behaviour behaviour, size_t sessions,
+		size_t turns)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(shelf, behaviour);
+	struct belfry_id id = host_run_now(host, "a");
+
+	wait_until(host, run_is_held, &id, "the call is open");
+	belfry_fence first = host_run(host, id, &arena).fence;
+	host_crash(host);
+	shelf_reopen(shelf);
+	host = host_new(shelf);
+	host_start(host);
+	struct belfry_run run = run_to_its_end(host, id, &arena);
+	struct call call;
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_SESSION, NULL), sessions);
+	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_TURN, &call), turns);
+	assert_true(call.fence > first);
+	assert_string_equal(call.payload, "payload");
+	struct belfry_provider_metrics metrics;
+	assert_int_equal(host->provider->ops->more->metrics(host->provider, &metrics, NULL),
+			BELFRY_OK);
+	assert_int_equal(metrics.takeovers, 1);
+	host_free(host, 0);
+}
+
+static void t025_t043_a_session_that_was_not_stored_is_started_again(void **state)
+{
+	crash_and_resume(*state, HOLD_SESSION, 1, 1);
+}
+
+static void t026_t037_a_stored_session_is_kept(void **state)
+{
+	crash_and_resume(*state, HOLD_TURN, 0, 1);
+}
+
+static void t040_t051_a_run_that_nobody_claimed_is_dispatched_by_the_next(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	struct belfry_id id = host_run_now(host, "a"); /* stored when it answers */
+	host_crash(host);
+	shelf_reopen(*state);
+	host = host_new(*state);
+	host_start(host);
+	assert_int_equal(run_to_its_end(host, id, &arena).state, BELFRY_RUN_DISPATCHED);
+	host_free(host, 0);
+}
+
+/* ---- due times --------------------------------------------------------------------------------- */
+
+/* Every second of [from, to] has its Run, once, and each Run was called once for each step. */
+static void check_every_second(struct host *host, const char *schedule, belfry_time from,
+		belfry_time to)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	belfry_time first = from - from % BELFRY_SECOND + BELFRY_SECOND;
+
+	for (belfry_time due = first; due <= to; due += BELFRY_SECOND) {
+		struct belfry_why why = {.size = sizeof(why),
+				.schedule = bf_str(schedule),
+				.at = due};
+		assert_int_equal(host->provider->ops->more->why(host->provider, &why, &arena, NULL),
+				BELFRY_OK);
+		assert_int_equal(why.kind, BELFRY_WHY_RUN);
+		assert_true(why.run->due_at == due);
+	}
+}
+
+static void t016_t017_every_due_time_has_one_run_with_two_providers_on_one_store(void **state)
+{
+	struct shelf *shelf = *state;
+	struct host *hosts[2] = {host_new(shelf), host_new(shelf)};
+	struct belfry_schedule s = schedule_of("a", 1, "* * * * * *");
+	struct call calls[64];
+	size_t count = 0;
+
+	assert_int_equal(host_apply(hosts[0], &s), BELFRY_OK);
+	belfry_time from = now_wall();
+	host_start(hosts[0]);
+	host_start(hosts[1]);
+	while (host_call_count(hosts[0]) + host_call_count(hosts[1]) < 8) {
+		wait_until(hosts[0], covers, NULL, "it covers");
+	}
+	for (int i = 0; i < 2; i++) {
+		wait_until(hosts[0], all_are_over, NULL, "the Runs end");
+	}
+	belfry_time to = now_wall();
+	s.revision = 2;
+	s.flags = 0;
+	assert_int_equal(host_apply(hosts[1], &s), BELFRY_OK);
+	check_every_second(hosts[0], "a", from + BELFRY_SECOND, to - BELFRY_SECOND);
+	for (int h = 0; h < 2; h++) {
+		(void)pthread_mutex_lock(&hosts[h]->lock);
+		for (size_t i = 0; i < hosts[h]->call_count && count < BF_COUNT(calls); i++) {
+			calls[count++] = hosts[h]->calls[i];
+		}
+		(void)pthread_mutex_unlock(&hosts[h]->lock);
+	}
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = i + 1; k < count; k++) {
+			bool is_same = bf_id_compare(calls[i].run, calls[k].run) == 0 &&
+					calls[i].step == calls[k].step;
+			assert_false(is_same); /* nobody lost a lease: one call each */
+		}
+	}
+	host_free(hosts[0], BELFRY_SECOND);
+	host_free(hosts[1], BELFRY_SECOND);
+}
+
+static void t052_t023_run_now_leaves_the_schedule_alone(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, ANSWER);
+	struct belfry_str ids[] = {BF_STR("a")};
+	struct belfry_schedule_state *before = NULL;
+	struct belfry_schedule_state *after = NULL;
+	const struct belfry_provider_more_ops *more = host->provider->ops->more;
+
+	assert_int_equal(more->state(host->provider, ids, 1, &arena, &before, NULL), BELFRY_OK);
+	struct belfry_id first = host_run_now(host, "a");
+	struct belfry_id second = host_run_now(host, "a"); /* T056 */
+	assert_int_not_equal(bf_id_compare(first, second), 0);
+	(void)run_to_its_end(host, first, &arena);
+	(void)run_to_its_end(host, second, &arena);
+	assert_int_equal(more->state(host->provider, ids, 1, &arena, &after, NULL), BELFRY_OK);
+	assert_true(before->next_due == after->next_due);
+	assert_int_equal(after->fired_count, 0);
+	host_free(host, 0);
+}
+
+static void t053_t054_t055_a_replay_carries_the_old_payload(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, ANSWER);
+	struct belfry_schedule s = schedule_of("a", 2, "0 0 1 1 *");
+	struct belfry_id first = host_run_now(host, "a");
+	struct belfry_enqueue replay = {.size = sizeof(replay),
+			.schedule = BF_STR("a"),
+			.trigger = BELFRY_TRIGGER_REPLAY,
+			.replayed_from = first};
+	struct call call;
+
+	(void)run_to_its_end(host, first, &arena);
+	s.payload = BF_STR("edited");
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &replay, NULL), BELFRY_OK);
+	struct belfry_id second = replay.run;
+	struct belfry_run run = run_to_its_end(host, second, &arena);
+	assert_int_equal(run.trigger, BELFRY_TRIGGER_REPLAY);
+	assert_int_equal(bf_id_compare(run.replayed_from, first), 0);
+	assert_int_equal(host_calls_of(host, second, BELFRY_STEP_TURN, &call), 1);
+	assert_string_equal(call.payload, "payload");
+	/* A replay of the replay names its predecessor, with the original payload. */
+	replay.replayed_from = second;
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &replay, NULL), BELFRY_OK);
+	run = run_to_its_end(host, replay.run, &arena);
+	assert_int_equal(bf_id_compare(run.replayed_from, second), 0);
+	assert_int_equal(host_calls_of(host, replay.run, BELFRY_STEP_TURN, &call), 1);
+	assert_string_equal(call.payload, "payload");
+	/* A Run of another deployment is none of ours. */
+	struct belfry_schedule other = schedule_of("b", 1, "0 0 1 1 *");
+	assert_int_equal(host_apply(host, &other), BELFRY_OK);
+	replay.schedule = BF_STR("b");
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &replay, NULL),
+			BELFRY_NOT_FOUND);
+	host_free(host, 0);
+}
+
+static void a_request_key_makes_one_run(void **state)
+{
+	struct host *host = quiet_host(*state, ANSWER);
+	struct belfry_enqueue request = {.size = sizeof(request),
+			.schedule = BF_STR("a"),
+			.trigger = BELFRY_TRIGGER_MANUAL,
+			.request_key = BF_STR("key"),
+			.request_hash = 1};
+
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL), BELFRY_OK);
+	struct belfry_id first = request.run;
+	assert_true(request.is_new);
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL), BELFRY_OK);
+	assert_false(request.is_new);
+	assert_int_equal(bf_id_compare(first, request.run), 0);
+	request.request_hash = 2;
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL),
+			BELFRY_KEY_REUSED);
+	host_free(host, 0);
+}
+
+/* The answer of the insert is lost: asked again, the Run is found to be the one just made. */
+static void a_lost_answer_to_run_now_makes_one_new_run(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+	struct belfry_run_query query = {.size = sizeof(query), .limit = 10};
+	struct belfry_enqueue request = {.size = sizeof(request),
+			.schedule = BF_STR("a"),
+			.trigger = BELFRY_TRIGGER_MANUAL,
+			.request_key = BF_STR("key")};
+
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	bf_fault_arm(bf_store_fault_after(host->store), 1, 1);
+	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL), BELFRY_OK);
+	assert_true(request.is_new);
+	bf_fault_arm(bf_store_fault_after(host->store), 0, 0);
+	assert_int_equal(host->provider->ops->list_runs(host->provider, &query, &arena, NULL),
+			BELFRY_OK);
+	assert_int_equal(query.count, 1);
+	host_free(host, 0);
+}
+
+static void t061_t059_lists_are_stable_and_bounded(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+	const uint32_t limits[] = {0, (uint32_t)-5, 1, 200, 999};
+	const size_t expected[] = {1, 1, 1, 200, 200};
+
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	for (int i = 0; i < 210; i++) {
+		(void)host_run_now(host, "a");
+	}
+	for (size_t i = 0; i < BF_COUNT(limits); i++) {
+		struct belfry_run_query once = {.size = sizeof(once), .limit = limits[i]};
+		struct belfry_run_query twice = once;
+		assert_int_equal(
+				host->provider->ops->list_runs(host->provider, &once, &arena, NULL),
+				BELFRY_OK);
+		assert_int_equal(host->provider->ops->list_runs(host->provider, &twice, &arena,
+						 NULL),
+				BELFRY_OK);
+		assert_int_equal(once.count, expected[i]);
+		for (size_t k = 0; k < once.count; k++) {
+			assert_int_equal(bf_id_compare(once.runs[k].id, twice.runs[k].id), 0);
+			assert_true(k == 0 ||
+					bf_id_compare(once.runs[k - 1].id, once.runs[k].id) > 0);
+		}
+	}
+	host_free(host, 0);
+}
+
+/* ---- disable ----------------------------------------------------------------------------------- */
+
+static size_t scheduled_calls_after(struct host *host, belfry_time at)
+{
+	size_t count = 0;
+
+	(void)pthread_mutex_lock(&host->lock);
+	for (size_t i = 0; i < host->call_count; i++) {
+		count += host->calls[i].trigger == BELFRY_TRIGGER_SCHEDULE &&
+				host->calls[i].at > at;
+	}
+	(void)pthread_mutex_unlock(&host->lock);
+	return count;
+}
+
+static void t045_t047_t048_after_a_disable_nothing_scheduled_starts(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "* * * * * *");
+
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	host_start(host);
+	size_t some = 4;
+	wait_until(host, has_calls, &some, "it fires");
+	s.revision = 2;
+	s.flags = 0;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	wait_until(host, all_are_over, NULL, "started Runs end");
+	belfry_time quiet = now_wall();
+	struct belfry_id manual = host_run_now(host, "a");
+	assert_int_equal(run_to_its_end(host, manual, &arena).state, BELFRY_RUN_DISPATCHED);
+	wait_past(host, quiet + 2500 * BELFRY_MILLISECOND);
+	assert_int_equal(scheduled_calls_after(host, quiet), 0);
+	/* T050: enabled again, only what comes fires. */
+	s.revision = 3;
+	s.flags = BELFRY_SCHEDULE_F_ENABLED;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	belfry_time enabled = now_wall();
+	some = host_call_count(host) + 2;
+	wait_until(host, has_calls, &some, "it fires again");
+	struct belfry_run_query query = {.size = sizeof(query),
+			.schedule = BF_STR("a"),
+			.triggers = 1u << BELFRY_TRIGGER_SCHEDULE,
+			.limit = 200};
+	assert_int_equal(host->provider->ops->list_runs(host->provider, &query, &arena, NULL),
+			BELFRY_OK);
+	for (size_t i = 0; i < query.count; i++) {
+		bool is_between = query.runs[i].due_at > quiet &&
+				query.runs[i].due_at < enabled - BELFRY_SECOND;
+		assert_false(is_between);
+	}
+	host_free(host, BELFRY_SECOND);
+}
+
+/* Disable against starts: whatever the moment, no Run starts after the answer. The disable comes at a
+ * moment around the due time; the store says when each Run started. */
+static void t049_200_races_of_disable_against_starts(void **state)
+{
+	enum { COUNT = 50, ROUNDS = 4 };
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	static char ids[COUNT][4];
+	belfry_time answered[COUNT];
+	int64_t revision = 0;
+
+	host_start(host);
+	for (int round = 0; round < ROUNDS; round++) {
+		revision++;
+		for (size_t i = 0; i < COUNT; i++) {
+			ids[i][0] = 'r';
+			ids[i][1] = (char)('0' + i / 10);
+			ids[i][2] = (char)('0' + i % 10);
+			struct belfry_schedule s = schedule_of(ids[i], revision, "* * * * * *");
+			assert_int_equal(host_apply(host, &s), BELFRY_OK);
+		}
+		revision++;
+		belfry_time due = now_wall() / BELFRY_SECOND * BELFRY_SECOND + BELFRY_SECOND;
+		wait_past(host, due - 20 * BELFRY_MILLISECOND);
+		for (size_t i = 0; i < COUNT; i++) {
+			struct belfry_schedule s = schedule_of(ids[i], revision, "* * * * * *");
+			s.flags = 0;
+			assert_int_equal(host_apply(host, &s), BELFRY_OK);
+			answered[i] = now_wall();
+		}
+		wait_until(host, all_are_over, NULL, "started Runs end");
+		for (size_t i = 0; i < COUNT; i++) {
+			struct belfry_run_query query = {.size = sizeof(query),
+					.schedule = bf_str(ids[i]),
+					.limit = 200};
+			belfry_arena_reset(&arena);
+			assert_int_equal(host->provider->ops->list_runs(host->provider, &query,
+							 &arena, NULL),
+					BELFRY_OK);
+			for (size_t k = 0; k < query.count; k++) {
+				assert_true(query.runs[k].started_at <= answered[i]);
+				bool is_ended = query.runs[k].started_at != 0 ||
+						query.runs[k].state == BELFRY_RUN_CANCELLED;
+				assert_true(is_ended);
+			}
+		}
+	}
+	host_free(host, BELFRY_SECOND);
+}
+
+static void t064_t087_remove_ends_what_has_not_started_and_is_idempotent(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "* * * * * *");
+	const struct belfry_provider_ops *ops = host->provider->ops;
+	struct belfry_enqueue request = {.size = sizeof(request),
+			.schedule = BF_STR("a"),
+			.trigger = BELFRY_TRIGGER_MANUAL};
+
+	assert_int_equal(ops->remove(host->provider, BF_STR("unknown"), 1, NULL), BELFRY_OK);
+	assert_int_equal(ops->remove(host->provider, BF_STR(""), 1, NULL), BELFRY_OK);
+	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 0, NULL), BELFRY_INVALID);
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	host_start(host);
+	size_t some = 2;
+	wait_until(host, has_calls, &some, "it fires");
+	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 2, NULL), BELFRY_OK);
+	wait_until(host, all_are_over, NULL, "started Runs end");
+	belfry_time quiet = now_wall();
+	wait_past(host, quiet + 1500 * BELFRY_MILLISECOND);
+	assert_int_equal(scheduled_calls_after(host, quiet), 0);
+	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 3, NULL), BELFRY_OK);
+	assert_int_equal(ops->enqueue(host->provider, &request, NULL), BELFRY_NOT_FOUND);
+	host_free(host, 0);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------- */
+
+static void t071_t072_a_refused_edit_leaves_everything_as_it_was(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+	struct belfry_str ids[] = {BF_STR("a")};
+	struct belfry_schedule_state *states = NULL;
+
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	s.revision = 2;
+	s.rule = BF_STR("0 0 30 2 *"); /* T015 */
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID_SCHEDULE);
+	s.flags = 0;
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID_SCHEDULE);
+	s.rule = BF_STR("0 0 1 1 *");
+	s.zone = BF_STR("Nowhere/City"); /* T004 */
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID_SCHEDULE);
+	s.zone = BF_STR("UTC");
+	s.policies.max_attempts = 0;
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID);
+	s.policies.max_attempts = 1;
+	s.flags = 1u << 20;
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID);
+	s.flags = BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_FIVE_FIELDS;
+	s.rule = BF_STR("0 0 0 1 1 *"); /* T003 */
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID_SCHEDULE);
+	assert_int_equal(host->provider->ops->more->state(host->provider, ids, 1, &arena, &states,
+					 NULL),
+			BELFRY_OK);
+	assert_int_equal(states[0].revision, 1);
+	assert_true(states[0].next_due != BELFRY_TIME_NEVER);
+	host_free(host, 0);
+}
+
+static void t067_t068_t069_the_ceiling_counts_the_enabled(void **state)
+{
+	struct belfry_provider_options options = host_options();
+	options.max_active_schedules = 2;
+	struct host *host = host_new_with(*state, &options);
+	struct belfry_schedule s[] = {schedule_of("a", 1, "0 0 1 1 *"),
+			schedule_of("b", 1, "0 0 1 1 *"), schedule_of("c", 1, "0 0 1 1 *")};
+
+	assert_int_equal(host_apply(host, &s[0]), BELFRY_OK);
+	assert_int_equal(host_apply(host, &s[1]), BELFRY_OK);
+	assert_int_equal(host_apply(host, &s[2]), BELFRY_CAPACITY);
+	s[1].revision = 2;
+	s[1].rule = BF_STR("0 0 2 1 *");
+	assert_int_equal(host_apply(host, &s[1]), BELFRY_OK);
+	s[2].flags = 0;
+	assert_int_equal(host_apply(host, &s[2]), BELFRY_OK);
+	s[2].flags = BELFRY_SCHEDULE_F_ENABLED;
+	s[2].revision = 2;
+	assert_int_equal(host_apply(host, &s[2]), BELFRY_CAPACITY);
+	host_free(host, 0);
+}
+
+static void t065_t066_with_the_store_down_every_call_answers_unavailable(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, ANSWER);
+	const struct belfry_provider_ops *ops = host->provider->ops;
+	struct belfry_schedule s = schedule_of("a", 2, "0 0 1 1 *");
+	struct belfry_enqueue request = {.size = sizeof(request),
+			.schedule = BF_STR("a"),
+			.trigger = BELFRY_TRIGGER_MANUAL};
+	struct belfry_run_query query = {.size = sizeof(query), .limit = 10};
+	belfry_time before = now_wall();
+
+	bf_fault_arm(bf_store_fault_before(host->store), 1, -1);
+	assert_int_equal(host_apply(host, &s), BELFRY_UNAVAILABLE);
+	assert_null(strstr(host->err.message, "sqlite"));
+	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 3, NULL), BELFRY_UNAVAILABLE);
+	assert_int_equal(ops->enqueue(host->provider, &request, NULL), BELFRY_UNAVAILABLE);
+	assert_int_equal(ops->list_runs(host->provider, &query, &arena, NULL), BELFRY_UNAVAILABLE);
+	assert_true(now_wall() - before < 20 * BELFRY_SECOND);
+	bf_fault_arm(bf_store_fault_before(host->store), 0, 0);
+	/* T074: it goes on by itself. */
+	struct belfry_id run = host_run_now(host, "a");
+	assert_int_equal(run_to_its_end(host, run, &arena).state, BELFRY_RUN_DISPATCHED);
+	host_free(host, 0);
+}
+
+#define BOTH(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down),                           \
+			cmocka_unit_test_setup_teardown(name, set_up_sqlite, tear_down)
+#define MEMORY(name) cmocka_unit_test_setup_teardown(name, set_up_memory, tear_down)
+
+int run_runs_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+			BOTH(t024_t035_a_run_goes_from_session_to_turn_and_leaves),
+			BOTH(t027_t028_permanent_answers_fail_the_run),
+			BOTH(t029_retries_end_in_success_with_growing_waits),
+			BOTH(t030_for_ever_failing_it_fails_once),
+			BOTH(t031_b10_others_go_on_while_one_hangs),
+			MEMORY(t032_a_call_longer_than_the_lease_stays_ours),
+			BOTH(t025_t043_a_session_that_was_not_stored_is_started_again),
+			BOTH(t026_t037_a_stored_session_is_kept),
+			BOTH(t040_t051_a_run_that_nobody_claimed_is_dispatched_by_the_next),
+			MEMORY(t016_t017_every_due_time_has_one_run_with_two_providers_on_one_store),
+			BOTH(t052_t023_run_now_leaves_the_schedule_alone),
+			BOTH(t053_t054_t055_a_replay_carries_the_old_payload),
+			BOTH(a_request_key_makes_one_run),
+			BOTH(a_lost_answer_to_run_now_makes_one_new_run),
+			BOTH(t061_t059_lists_are_stable_and_bounded),
+			BOTH(t045_t047_t048_after_a_disable_nothing_scheduled_starts),
+			BOTH(t049_200_races_of_disable_against_starts),
+			BOTH(t064_t087_remove_ends_what_has_not_started_and_is_idempotent),
+			BOTH(t071_t072_a_refused_edit_leaves_everything_as_it_was),
+			BOTH(t067_t068_t069_the_ceiling_counts_the_enabled),
+			BOTH(t065_t066_with_the_store_down_every_call_answers_unavailable),
+	};
+	return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
+}
