@@ -1,0 +1,9 @@
+/* Runs every group of the runtime's tests; the exit status is the number of failed cases. */
+#include "cases.h"
+
+int main(void)
+{
+	int failed = run_inbox_tests();
+
+	return failed + run_replies_tests();
+}
