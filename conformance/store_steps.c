@@ -419,6 +419,7 @@ static void t045_a_disable_ends_its_own_new_runs(struct belfry_store_trial *tria
 
 	REQUIRE(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_OK);
 	CHECK(trial, run.is_inserted);
+	CHECK(trial, item.ended == 1);
 	struct belfry_run ended = bf_suite_run(trial, run.id);
 	CHECK(trial, ended.state == BELFRY_RUN_CANCELLED);
 	CHECK(trial, ended.error == BELFRY_RUN_ERROR_SCHEDULE_DISABLED);

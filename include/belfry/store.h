@@ -176,6 +176,7 @@ struct belfry_advance_item {
 	enum belfry_status result; /* OK; CONFLICT: another version; CAPACITY: too many enabled;
 				    * CORRUPT: this row cannot be written */
 	uint64_t version;          /* the row's new version, where it took place */
+	uint32_t ended;            /* Runs that END_UNSTARTED has ended */
 };
 
 /* Plan, put, remove, enable, disable: one conditional operation over many schedules.

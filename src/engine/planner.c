@@ -472,6 +472,7 @@ static void count_item(struct bf_planner *planner, const struct belfry_advance_i
 	}
 	planner->counts.due_missed += note->settlement.missed - note->idle_count;
 	planner->counts.due_disabled += note->idle_count;
+	planner->counts.ended += item->ended;
 }
 
 static struct bf_owned_run owned_run(const struct bf_planner *planner,

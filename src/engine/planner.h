@@ -84,9 +84,10 @@ struct bf_planner_counts {
 	int64_t due_runs;
 	int64_t due_missed;
 	int64_t due_disabled;
+	int64_t ended; /* Runs of due times that a disable or a removal has cancelled */
 	int64_t conflicts;
-	int64_t unreadable; /* rows that this replica cannot evaluate */
-	uint32_t places;    /* tickets in hand */
+	int64_t unreadable;            /* rows that this replica cannot evaluate */
+	uint32_t places;               /* tickets in hand */
 	struct bf_boot_time last_step; /* of the last step that no failure hung over */
 };
 

@@ -434,6 +434,7 @@ void bf_runtime_metrics(struct bf_runtime *runtime, struct belfry_provider_metri
 	m.due_times[BELFRY_DUE_MISSED] = runtime->planner_counts.due_missed;
 	m.due_times[BELFRY_DUE_DISABLED] = runtime->planner_counts.due_disabled;
 	memcpy(m.runs, runtime->dispatcher_counts.ended, sizeof(m.runs));
+	m.runs[BELFRY_TRIGGER_SCHEDULE][BELFRY_STATUS_CANCELLED] += runtime->planner_counts.ended;
 	memcpy(m.lateness, runtime->dispatcher_counts.lateness, sizeof(m.lateness));
 	m.lateness_sum_us = runtime->dispatcher_counts.lateness_sum_us;
 	m.lateness_count = runtime->dispatcher_counts.lateness_count;

@@ -197,7 +197,7 @@ static enum belfry_status run_switch(struct bf_sqlite *store, void *data)
 			bf_v_text(BF_STR("is_on")), bf_v_int(*is_on ? 1 : 0));
 
 	return status == BELFRY_OK && !*is_on
-			? bf_sqlite_end_unstarted(store, 0, bf_sqlite_now(store))
+			? bf_sqlite_end_unstarted(store, 0, bf_sqlite_now(store), NULL)
 			: status;
 }
 

@@ -368,8 +368,10 @@ static enum belfry_status carry_out(struct step *step, struct belfry_advance_ite
 	if (status == BELFRY_OK) {
 		status = write_gaps(step, item, row->key);
 	}
+	item->ended = 0;
 	if (status == BELFRY_OK && (item->flags & BELFRY_ADVANCE_F_END_UNSTARTED) != 0) {
-		status = bf_sqlite_end_unstarted(step->store, row->key, step->advance->now);
+		status = bf_sqlite_end_unstarted(step->store, row->key, step->advance->now,
+				&item->ended);
 	}
 	if (status == BELFRY_OK) {
 		count(step, item, row);

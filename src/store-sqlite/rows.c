@@ -236,14 +236,18 @@ enum belfry_status bf_sqlite_read_incarnations(struct bf_db *db, sqlite3_stmt *r
 }
 
 enum belfry_status bf_sqlite_end_unstarted(struct bf_sqlite *store, int64_t schedule,
-		belfry_time now)
+		belfry_time now, uint32_t *ret_count)
 {
 	struct bf_db *db = &store->writer;
 	enum belfry_status status = schedule == 0
 			? bf_db_run(db, BF_ST_END_ALL_UNSTARTED, bf_v_int(now))
 			: bf_db_run(db, BF_ST_END_UNSTARTED, bf_v_int(now), bf_v_int(schedule));
 
-	if (status != BELFRY_OK || bf_db_changes(db) == 0) {
+	int64_t count = status == BELFRY_OK ? bf_db_changes(db) : 0;
+	if (ret_count != NULL) {
+		*ret_count = (uint32_t)BF_MIN(count, UINT32_MAX);
+	}
+	if (count == 0) {
 		return status;
 	}
 	return schedule == 0 ? bf_db_run_values(db, BF_ST_QUEUE_SWEEP_ALL, NULL, 0)

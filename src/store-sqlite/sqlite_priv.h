@@ -138,9 +138,9 @@ BF_MUST_CHECK enum belfry_status bf_sqlite_read_incarnations(struct bf_db *db, s
 BF_MUST_CHECK enum belfry_status bf_sqlite_grow(struct belfry_arena *arena, size_t size,
 		size_t count, size_t *capacity, void **array);
 /* End, as cancelled, the Runs that were scheduled and have not started: of one schedule, or of
- * all (0). */
+ * all (0). ret_count (may be NULL): how many these were. */
 BF_MUST_CHECK enum belfry_status bf_sqlite_end_unstarted(struct bf_sqlite *store, int64_t schedule,
-		belfry_time now);
+		belfry_time now, uint32_t *ret_count);
 /* Drop a revision that nothing needs any more, and its payload where it was the last to use it. */
 BF_MUST_CHECK enum belfry_status bf_sqlite_drop_revision(struct bf_db *db, int64_t schedule,
 		int64_t revision);

@@ -74,7 +74,7 @@ def test_b20_due_times_missed_and_disabled(make_server, receiver):
     wait_metric(server, 'belfry_due_times_total{outcome="disabled"}', lambda v: v >= 1)
 
 
-def test_b20_open_runs_and_their_age(make_server, receiver):
+def test_b20_open_runs_their_age_and_cancelled_ones(make_server, receiver):
     server = make_server(max_concurrent=1)
     gate = threading.Event()
 
@@ -96,6 +96,7 @@ def test_b20_open_runs_and_their_age(make_server, receiver):
     wait_metric(server, 'belfry_oldest_queued_seconds', lambda v: v >= first + 0.3)
     server.disable(bell)
     wait_metric(server, 'belfry_runs_open{state="queued"}', lambda v: v == 0)
+    wait_metric(server, 'belfry_runs_total{trigger="schedule",status="CANCELLED"}', lambda v: v >= 2)
     wait_metric(server, 'belfry_oldest_queued_seconds', lambda v: v == 0)
     gate.set()
     wait_metric(server, 'belfry_runs_open{state="dispatching"}', lambda v: v == 0)

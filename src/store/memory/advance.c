@@ -341,9 +341,11 @@ static enum belfry_status advance_one(struct mem_db *db, const struct belfry_adv
 	}
 	apply_change(db, advance, item, change);
 	status = mem_step(db, "advance: pushed");
+	uint64_t before = db->ended_unstarted;
 	if (status == BELFRY_OK) {
 		status = mem_owed_finish(db, item->schedule);
 	}
+	item->ended = (uint32_t)(db->ended_unstarted - before);
 	answer_inserted(db, item);
 	return status;
 }

@@ -116,6 +116,7 @@ struct mem_db {
 	int64_t schedule_count; /* not removed */
 	int64_t active_count;   /* enabled */
 	int64_t by_state[BELFRY_RUN_STATE_COUNT];
+	uint64_t ended_unstarted; /* so many Runs so far */
 
 	struct mem_tree payloads;
 	struct mem_tree revisions;

@@ -111,6 +111,7 @@ void mem_run_end_unstarted(struct mem_db *db, struct mem_run *run)
 {
 	mem_run_move(db, run, &(struct mem_move){BELFRY_RUN_CANCELLED, .now = mem_now(db)});
 	run->run.error = BELFRY_RUN_ERROR_SCHEDULE_DISABLED;
+	db->ended_unstarted++;
 }
 
 struct belfry_str mem_run_session(const struct mem_run *run)
