@@ -72,7 +72,9 @@ enum belfry_status bf_coverage_read(struct bf_coverage *coverage,
 
 bool bf_coverage_reaches(const struct bf_coverage *coverage, belfry_time at)
 {
-	return coverage->is_known || (coverage->own.from != 0 && at >= coverage->own.from);
+	bool is_read = coverage->is_known && at >= coverage->known_from;
+
+	return is_read || (coverage->own.from != 0 && at >= coverage->own.from);
 }
 
 static enum bf_covered answer(enum bf_covered covered, belfry_time until, belfry_time *ret_until)
@@ -116,7 +118,8 @@ enum bf_covered bf_coverage_at(const struct bf_coverage *coverage, belfry_time a
 		}
 	}
 	belfry_time end = stretch_end(coverage, at);
-	if (!coverage->is_known || at >= coverage->undecided_from) {
+	bool is_read = coverage->is_known && at >= coverage->known_from;
+	if (!is_read || at >= coverage->undecided_from) {
 		return answer(BF_COVERED_UNDECIDED, end, ret_until);
 	}
 	return answer(BF_COVERED_NO, end, ret_until);

@@ -23,6 +23,7 @@ struct bf_coverage {
 	size_t span_capacity;
 	belfry_time undecided_from; /* a living other may still come to cover from here on; NEVER */
 	bool is_known;              /* spans were read since our own incarnation began */
+	belfry_time known_from;     /* ... those that cover anything from here on */
 };
 
 enum bf_covered { BF_COVERED_NO, BF_COVERED_YES, BF_COVERED_UNDECIDED };

@@ -440,7 +440,7 @@ static void rows_read(struct bf_planner *planner, struct bf_planner_orders *orde
 	planner->incarnations = (struct belfry_list){
 			.size = sizeof(planner->incarnations),
 			.kind = BELFRY_LIST_INCARNATIONS,
-			.from = oldest,
+			.from = oldest - 1, /* one that ends at that very instant covers it */
 			.limit = UINT32_MAX,
 	};
 	orders->list = &planner->incarnations;
@@ -459,6 +459,8 @@ static void coverage_read(struct bf_planner *planner, struct bf_planner_orders *
 		fail(planner, orders, status, event->now);
 		return;
 	}
+	/* Of older instants nothing was asked: a pass that meets one reads again. */
+	planner->coverage.known_from = planner->incarnations.from + 1;
 	compute(planner, orders, event->now);
 }
 
