@@ -10,6 +10,7 @@ static const struct found_seed {
 	uint64_t seed;
 	bool is_single;
 	belfry_duration beat; /* 0: the world's own */
+	unsigned replicas;    /* 0: three */
 } found_seeds[] = {
 		/* A takeover whose answer was lost was not judged: an abandoned Run was called. */
 		{6, false, BELFRY_MINUTE},
@@ -19,6 +20,9 @@ static const struct found_seed {
 		{82, false, 0},
 		{149, false, 0},
 		{33, true, 0},
+		/* Coverage that was read for a save answered for an older cursor. */
+		{30027, false, 0, 1},
+		{30075, false, 0, 1},
 };
 
 #endif

@@ -190,6 +190,32 @@ SCENE(t074_an_outage_of_a_minute_ends_by_itself_and_its_due_times_are_live)
 	scene_end(&s);
 }
 
+/* Coverage is read for a save first, from that deployment's own cursor on; the older cursor of another
+ * one needs more of it, or what was covered is taken for missed. */
+SCENE(what_was_covered_is_not_missed_because_a_save_came_first)
+{
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 1);
+	struct bf_sim_deployment deployment = BF_SIM_DEPLOYMENT_INIT;
+
+	put(&s, "a", "*/10 * * * *");
+	put(&s, "b", "31 12 * * *");
+	until(&s, "2026-12-01T12:09:59.5Z");
+	bf_sim_crash(s.sim, 0); /* its last beat covers the due time of "a" */
+	until(&s, "2026-12-01T12:30:00.5Z");
+	bf_sim_start(s.sim, 0); /* the first one is judged by this one, or ends nothing */
+	until(&s, "2026-12-01T12:30:03Z");
+	bf_sim_crash(s.sim, 0);
+	until(&s, "2026-12-01T12:32:00Z");
+	bf_sim_start(s.sim, 0);
+	pass(&s, 2500 * MS);
+	deployment.id = "b";
+	deployment.rule = "50 12 * * *";
+	bf_sim_put(s.sim, &deployment);
+	pass(&s, MIN);
+	assert_true(has_run(&s, "a", "2026-12-01T12:10:00Z"));
+	scene_end(&s);
+}
+
 int scene_due_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +229,7 @@ int scene_due_tests(void)
 			cmocka_unit_test(t017_a_plan_whose_answer_is_lost_makes_no_second_run),
 			cmocka_unit_test(t019_two_deployments_with_one_rule_get_a_run_each),
 			cmocka_unit_test(t021_a_failed_insert_is_made_good_once),
+			cmocka_unit_test(what_was_covered_is_not_missed_because_a_save_came_first),
 			cmocka_unit_test(t023_run_now_at_the_second_of_a_due_time_makes_two),
 			cmocka_unit_test(
 					t074_an_outage_of_a_minute_ends_by_itself_and_its_due_times_are_live),

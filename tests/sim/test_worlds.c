@@ -98,6 +98,7 @@ static void what_was_found_once_stays_found(void **state)
 	for (size_t i = 0; i < BF_COUNT(found_seeds); i++) {
 		struct bf_sim_config config = bf_sim_world_config(found_seeds[i].seed, zones,
 				found_seeds[i].is_single);
+		config.replicas = found_seeds[i].replicas;
 		config.beat = found_seeds[i].beat != 0 ? found_seeds[i].beat : config.beat;
 		assert_null(world_run(config, DAYS, false, NULL, NULL));
 	}
