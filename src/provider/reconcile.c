@@ -1,12 +1,16 @@
 /* Reconcile: the host's ordered list against the store's, page by page, by revision. Nothing is decoded
  * that did not change; what is in the store and not in the list goes.
  *
- * A page of the store is read BEFORE the part of the list that it is compared with. What was in the page
- * had been applied by then, and its record was written before that: so if the list, read later, does not
- * have it, it was deleted; and what is created meanwhile is not in the page, and survives. */
+ * What the store holds is noted BEFORE the first element of the list is asked for. What was there had been
+ * applied by then, and its record was written before that: so if the list, read later, does not have it,
+ * it was deleted. What is put while the list is read was not there, or had another revision: it survives,
+ * wherever the list had got to (T079). */
+#include <stdlib.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "provider/embedded_priv.h"
 
 #define PAGE_ROWS 1000u
@@ -19,6 +23,9 @@ struct reconcile {
 	bool has_next;
 	struct bf_put *puts; /* the batch under way; removals have no text of their own */
 	size_t put_count;
+	uint64_t *noted; /* one number for each (id, revision) of the store, ordered */
+	size_t noted_count;
+	size_t noted_capacity;
 };
 
 static enum belfry_status pull(struct reconcile *r, struct belfry_error *err)
@@ -87,6 +94,29 @@ static enum belfry_status remove_row(struct reconcile *r, const struct belfry_sc
 	return r->put_count == BATCH_MAX ? flush(r, err) : BELFRY_OK;
 }
 
+static uint64_t note_of(const struct belfry_schedule_row *row)
+{
+	return bf_hash64((uint64_t)row->revision, row->id.ptr, row->id.len);
+}
+
+static int compare_notes(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Two rows with one number, which is as good as impossible, would only put a removal off. */
+static bool is_noted(const struct reconcile *r, const struct belfry_schedule_row *row)
+{
+	uint64_t note = note_of(row);
+
+	return r->noted_count > 0 &&
+			bsearch(&note, r->noted, r->noted_count, sizeof(note), compare_notes) !=
+			NULL;
+}
+
 /* Everything of the list that comes before `row` is new. */
 static enum belfry_status put_before(struct reconcile *r, const struct belfry_schedule_row *row,
 		struct belfry_error *err)
@@ -111,7 +141,8 @@ static enum belfry_status compare_row(struct reconcile *r, const struct belfry_s
 		return status;
 	}
 	if (!r->has_next || !bf_str_equal(r->next.id, row->id)) {
-		return row->is_removed ? BELFRY_OK : remove_row(r, row, err);
+		bool is_orphan = !row->is_removed && is_noted(r, row);
+		return is_orphan ? remove_row(r, row, err) : BELFRY_OK;
 	}
 	if (r->next.revision > row->revision) {
 		status = put_next(r, err);
@@ -131,29 +162,54 @@ static enum belfry_status read_page(struct reconcile *r, struct belfry_str after
 	return bf_store_list(r->embedded->store, list, arena, err);
 }
 
-static enum belfry_status run(struct reconcile *r, struct belfry_error *err)
+static enum belfry_status note_row(struct reconcile *r, const struct belfry_schedule_row *row,
+		struct belfry_error *err)
+{
+	if (BF_GROW(r->noted, r->noted_capacity, r->noted_count + 1) != BELFRY_OK) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "reconcile");
+	}
+	r->noted[r->noted_count++] = note_of(row);
+	return BELFRY_OK;
+}
+
+/* Each row of the store, page by page. */
+static enum belfry_status for_each_row(struct reconcile *r,
+		enum belfry_status (*visit)(struct reconcile *, const struct belfry_schedule_row *,
+				struct belfry_error *),
+		struct belfry_error *err)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	BF_CLEANUP(bf_buf_fini) struct bf_buf after = {0};
 	struct belfry_list list = {.has_more = true};
-	bool has_pulled = false;
 	enum belfry_status status = BELFRY_OK;
 
 	while (status == BELFRY_OK && list.has_more) {
 		belfry_arena_reset(&arena);
 		status = read_page(r, bf_buf_str(&after), &list, &arena, err);
-		if (status == BELFRY_OK && !has_pulled) {
-			status = pull(r, err);
-			has_pulled = true;
-		}
 		for (size_t i = 0; status == BELFRY_OK && i < list.count; i++) {
-			status = compare_row(r, &list.rows[i], err);
+			status = visit(r, &list.rows[i], err);
 		}
 		if (status == BELFRY_OK && list.count > 0) {
 			bf_buf_clear(&after);
 			bf_buf_append_str(&after, list.rows[list.count - 1].id);
 			status = bf_buf_status(&after);
 		}
+	}
+	return status;
+}
+
+static enum belfry_status run(struct reconcile *r, struct belfry_error *err)
+{
+	enum belfry_status status = for_each_row(r, note_row, err);
+
+	if (status == BELFRY_OK && r->noted_count > 0) {
+		qsort(r->noted, r->noted_count, sizeof(*r->noted), compare_notes);
+	}
+	if (status == BELFRY_OK) {
+		status = pull(r, err);
+	}
+	if (status == BELFRY_OK) {
+		status = for_each_row(r, compare_row, err);
 	}
 	while (status == BELFRY_OK && r->has_next) {
 		status = put_next(r, err);
@@ -178,5 +234,6 @@ enum belfry_status bf_embedded_reconcile(struct belfry_provider *provider,
 		bf_put_fini(&r.puts[i]);
 	}
 	bf_free(r.puts);
+	bf_free(r.noted);
 	return status;
 }

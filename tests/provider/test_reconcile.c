@@ -1,6 +1,7 @@
 /* Reconcile: what is in the list is there, what is not goes, and nothing fires because of it. */
 #include "cases.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "host.h"
@@ -10,6 +11,10 @@ struct list {
 	size_t count;
 	size_t at;
 	enum belfry_status end; /* NEVER, or a failure of the host's own */
+	/* While the list is being read: what is put when element `put_at` is asked for. */
+	struct host *host;
+	const struct belfry_schedule *put;
+	size_t put_at;
 };
 
 static enum belfry_status next(void *data, struct belfry_schedule *ret_schedule,
@@ -18,6 +23,10 @@ static enum belfry_status next(void *data, struct belfry_schedule *ret_schedule,
 	struct list *list = data;
 
 	(void)err;
+	if (list->put != NULL && list->at == list->put_at) {
+		assert_int_equal(host_apply(list->host, list->put), BELFRY_OK);
+		list->put = NULL;
+	}
 	if (list->at == list->count) {
 		return list->end;
 	}
@@ -28,7 +37,7 @@ static enum belfry_status next(void *data, struct belfry_schedule *ret_schedule,
 static enum belfry_status reconcile(struct host *host, const struct belfry_schedule *schedules,
 		size_t count)
 {
-	struct list list = {schedules, count, 0, BELFRY_NEVER};
+	struct list list = {.schedules = schedules, .count = count, .end = BELFRY_NEVER};
 	struct belfry_schedule_iterator iterator = {&list, next};
 
 	return host->provider->ops->reconcile(host->provider, &iterator, &host->err);
@@ -127,7 +136,7 @@ static void a_list_that_breaks_off_removes_nothing(void **state)
 {
 	struct host *host = host_new(*state);
 	struct belfry_schedule there = schedule_of("z", 1, "0 0 2 1 *");
-	struct list list = {NULL, 0, 0, BELFRY_UNAVAILABLE};
+	struct list list = {.end = BELFRY_UNAVAILABLE};
 	struct belfry_schedule_iterator iterator = {&list, next};
 
 	assert_int_equal(host_apply(host, &there), BELFRY_OK);
@@ -167,6 +176,44 @@ static void thousands_are_reconciled_in_pages(void **state)
 	host_free(host, 0);
 }
 
+/* Whatever place the list has got to, and wherever the new one stands. */
+static void t079_what_is_put_while_an_older_list_is_read_survives(void **state)
+{
+	enum { COUNT = 1500 };
+	static struct belfry_schedule schedules[COUNT];
+	static char ids[COUNT][6];
+	static const size_t moments[] = {0, 1, 999, 1000, 1001, 1499, 1500};
+	static const char *const news[] = {"a", "s0500x", "s0999x", "s1000x", "s1400x", "z"};
+	struct host *host = host_new(*state);
+
+	for (size_t i = 0; i < COUNT; i++) {
+		(void)snprintf(ids[i], sizeof(ids[i]), "s%04u", (unsigned)i % 10000u);
+		schedules[i] = schedule_of(ids[i], 1, "0 0 1 1 *");
+	}
+	assert_int_equal(reconcile(host, schedules, COUNT), BELFRY_OK);
+	for (size_t m = 0; m < BF_COUNT(moments); m++) {
+		for (size_t n = 0; n < BF_COUNT(news); n++) {
+			struct belfry_schedule put = schedule_of(news[n], 1 + 2 * (int64_t)m,
+					"0 0 1 1 *");
+			struct list list = {.schedules = schedules,
+					.count = COUNT,
+					.end = BELFRY_NEVER,
+					.host = host,
+					.put = &put,
+					.put_at = moments[m]};
+			struct belfry_schedule_iterator iterator = {&list, next};
+			assert_int_equal(host->provider->ops->reconcile(host->provider, &iterator,
+							 NULL),
+					BELFRY_OK);
+			assert_true(state_of(host, news[n]).is_known);
+			/* The next list does not have it: it was deleted meanwhile. */
+			assert_int_equal(reconcile(host, schedules, COUNT), BELFRY_OK);
+			assert_false(state_of(host, news[n]).is_known);
+		}
+	}
+	host_free(host, 0);
+}
+
 static void b22_before_and_after_start_the_result_is_the_same(void **state)
 {
 	struct belfry_schedule list[] = {schedule_of("a", 1, "* * * * * *"),
@@ -201,6 +248,7 @@ int run_reconcile_tests(void)
 			CASE(a_bad_element_refuses_and_names_it),
 			CASE(a_list_that_breaks_off_removes_nothing),
 			CASE(thousands_are_reconciled_in_pages),
+			CASE(t079_what_is_put_while_an_older_list_is_read_survives),
 			CASE(b22_before_and_after_start_the_result_is_the_same),
 	};
 	return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);
