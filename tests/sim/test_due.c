@@ -190,8 +190,8 @@ SCENE(t074_an_outage_of_a_minute_ends_by_itself_and_its_due_times_are_live)
 	scene_end(&s);
 }
 
-/* Coverage is read for a save first, from that deployment's own cursor on; the older cursor of another
- * one needs more of it, or what was covered is taken for missed. */
+/* A save comes while the coverage of an older cursor is still open (the worlds 30027 and 30075 of
+ * seeds.h hit the moment at which one was taken for the other). */
 SCENE(what_was_covered_is_not_missed_because_a_save_came_first)
 {
 	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 1);
