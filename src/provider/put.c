@@ -29,6 +29,10 @@ static enum belfry_status check_schedule(const struct belfry_schedule *s, struct
 		return bf_error_at(err, BELFRY_INVALID, "/revision",
 				"revision: a number from 1 is needed");
 	}
+	if (s->created_at < 0 || s->created_at == BELFRY_TIME_NEVER) {
+		return bf_error_at(err, BELFRY_INVALID, "/created_at",
+				"created_at: a time from 1970 on is needed");
+	}
 	uint32_t known = BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_FIVE_FIELDS |
 			BELFRY_SCHEDULE_F_LOCAL_SESSION;
 	if ((s->flags & ~known) != 0) {

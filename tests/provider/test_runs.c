@@ -605,6 +605,11 @@ static void t071_t072_a_refused_edit_leaves_everything_as_it_was(void **state)
 	s.flags = 1u << 20;
 	assert_int_equal(host_apply(host, &s), BELFRY_INVALID);
 	s.flags = BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_FIVE_FIELDS;
+	s.created_at = BELFRY_TIME_NEVER;
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID);
+	s.created_at = -1;
+	assert_int_equal(host_apply(host, &s), BELFRY_INVALID);
+	s.created_at = 0;
 	s.rule = BF_STR("0 0 0 1 1 *"); /* T003 */
 	assert_int_equal(host_apply(host, &s), BELFRY_INVALID_SCHEDULE);
 	assert_int_equal(host->provider->ops->more->state(host->provider, ids, 1, &arena, &states,
