@@ -1,5 +1,5 @@
 /* The planner's loop: which operation comes next, and what its answer means. The computing is in
- * plan_rows.c and plan_put.c.
+ * plan_rows.c and plan_put.c, the reads in plan_read.c, the messages in plan_news.c.
  *
  *   idle -> reading rows (due, requested, or all) -> [reading coverage] -> committing -> idle
  *
@@ -99,15 +99,7 @@ bool bf_planner_has_stopped(const struct bf_planner *planner)
 	return planner->is_stopping && planner->state == BF_PLANNER_IDLE && !planner->owes_news;
 }
 
-void bf_born_free(struct bf_born *born)
-{
-	if (born != NULL) {
-		bf_free(born->runs);
-		bf_free(born);
-	}
-}
-
-static void move(struct bf_planner *planner, enum bf_planner_state to)
+void bf_plan_move(struct bf_planner *planner, enum bf_planner_state to)
 {
 	bf_sm_move(&planner_table, &planner->state, to, planner->config.trace, "planner");
 }
@@ -124,7 +116,7 @@ static bool may_plan(const struct bf_planner *planner, struct bf_boot_time now)
 			is_before(now, planner->cover.act_until);
 }
 
-static void retry_requests(struct bf_planner *planner)
+void bf_plan_retry_requests(struct bf_planner *planner)
 {
 	while (planner->working.first != NULL) {
 		bf_list_move(&planner->requests, planner->working.first);
@@ -133,93 +125,8 @@ static void retry_requests(struct bf_planner *planner)
 
 static void end_pass(struct bf_planner *planner)
 {
-	retry_requests(planner);
-	move(planner, BF_PLANNER_IDLE);
-}
-
-/* ---- beginning a read -------------------------------------------------------------------------- */
-
-static void begin_read(struct bf_planner *planner, struct bf_planner_orders *orders,
-		struct bf_boot_time now, enum belfry_list_kind kind, enum bf_plan_purpose purpose)
-{
-	belfry_arena_reset(&planner->arena);
-	bf_batch_clear(&planner->batch);
-	planner->advance = (struct belfry_advance){.size = sizeof(planner->advance),
-			.max_active = planner->config.max_active};
-	planner->is_undecided = false;
-	planner->is_cut = false;
-	planner->purpose = purpose;
-	planner->read_at = now;
-	planner->rows = (struct belfry_list){.size = sizeof(planner->rows),
-			.kind = kind,
-			.limit = planner->config.max_rows};
-	orders->list = &planner->rows;
-}
-
-static void read_due(struct bf_planner *planner, struct bf_planner_orders *orders,
-		struct bf_boot_time now)
-{
-	planner->wants_pass = false;
-	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
-	/* Rows that we must leave to others stay in front: read past them. */
-	planner->rows.limit = (uint32_t)planner->rows_max + BF_MIN(planner->unreadable, 100000u);
-	move(planner, BF_PLANNER_READING_DUE);
-}
-
-static bool is_working_on(const struct bf_planner *planner, struct belfry_str schedule)
-{
-	for (struct bf_link *link = planner->working.first; link != NULL; link = link->next) {
-		if (bf_str_equal(BF_CONTAINER(link, struct bf_plan_request, link)->schedule,
-				    schedule)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Take waiting requests into this commit: at most one of each schedule, in the order they came. */
-static void take_requests(struct bf_planner *planner)
-{
-	struct bf_link *next;
-
-	for (struct bf_link *link = planner->requests.first;
-			link != NULL && planner->working.count < planner->requests_max;
-			link = next) {
-		next = link->next;
-		struct bf_plan_request *request = BF_CONTAINER(link, struct bf_plan_request, link);
-		if (!is_working_on(planner, request->schedule)) {
-			bf_list_move(&planner->working, link);
-		}
-	}
-}
-
-static void read_requested(struct bf_planner *planner, struct bf_planner_orders *orders,
-		struct bf_boot_time now)
-{
-	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_ROWS);
-	take_requests(planner);
-	struct belfry_str *ids = belfry_arena_alloc(&planner->arena,
-			planner->working.count * sizeof(*ids));
-	if (ids == NULL) {
-		retry_requests(planner);
-		orders->list = NULL;
-		return;
-	}
-	planner->rows.ids = ids;
-	for (struct bf_link *link = planner->working.first; link != NULL; link = link->next) {
-		ids[planner->rows.id_count++] = BF_CONTAINER(link, struct bf_plan_request, link)
-								->schedule;
-	}
-	move(planner, BF_PLANNER_READING_ROWS);
-}
-
-static void read_page(struct bf_planner *planner, struct bf_planner_orders *orders,
-		struct bf_boot_time now)
-{
-	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_PAGE);
-	planner->rows.after_text = (struct belfry_str){planner->page_after,
-			planner->page_after_len};
-	move(planner, BF_PLANNER_READING_PAGE);
+	bf_plan_retry_requests(planner);
+	bf_plan_move(planner, BF_PLANNER_IDLE);
 }
 
 /* ---- from rows to a commit --------------------------------------------------------------------- */
@@ -276,7 +183,7 @@ static void commit(struct bf_planner *planner, struct bf_planner_orders *orders,
 	planner->advance.items = planner->items;
 	give_places(planner, now);
 	orders->advance = &planner->advance;
-	move(planner, BF_PLANNER_COMMITTING);
+	bf_plan_move(planner, BF_PLANNER_COMMITTING);
 }
 
 /* Rows of a page that was not committed may lie ahead still. */
@@ -444,7 +351,7 @@ static void rows_read(struct bf_planner *planner, struct bf_planner_orders *orde
 			.limit = UINT32_MAX,
 	};
 	orders->list = &planner->incarnations;
-	move(planner, BF_PLANNER_READING_COVERAGE);
+	bf_plan_move(planner, BF_PLANNER_READING_COVERAGE);
 }
 
 static void coverage_read(struct bf_planner *planner, struct bf_planner_orders *orders,
@@ -475,101 +382,6 @@ static void count_item(struct bf_planner *planner, const struct belfry_advance_i
 	planner->counts.due_missed += note->settlement.missed - note->idle_count;
 	planner->counts.due_disabled += note->idle_count;
 	planner->counts.ended += item->ended;
-}
-
-static struct bf_owned_run owned_run(const struct bf_planner *planner,
-		const struct belfry_advance_item *item, const struct belfry_new_run *run,
-		const struct bf_plan_note *note)
-{
-	bool is_local = (note->schedule_flags & BELFRY_SCHEDULE_F_LOCAL_SESSION) != 0;
-
-	struct bf_owned_run owned = {
-			.id = run->id,
-			.fence = planner->advance.fence,
-			.trigger = run->trigger,
-			.run_flags = is_local ? BELFRY_RUN_F_LOCAL_SESSION : 0,
-			.attempt = 1,
-			.payload_bytes = note->payload_bytes,
-			.due_at = run->due_at,
-			.revision = note->settlement.revision,
-			.stands_for = run->stands_for,
-			.is_born = true,
-			.ready_at = run->ready_at,
-			.started_at = planner->advance.now,
-			.is_first_start = true,
-			.policy = note->policy,
-	};
-	bf_owned_set_schedule(&owned, item->schedule);
-	return owned;
-}
-
-static void collect_item(struct bf_planner *planner, const struct belfry_advance_item *item,
-		const struct bf_plan_note *note, struct bf_born *born)
-{
-	bool is_ours = planner->has_cover &&
-			bf_id_compare(planner->advance.holder, planner->cover.incarnation) == 0;
-
-	for (size_t i = 0; i < item->run_count; i++) {
-		const struct belfry_new_run *run = &item->runs[i];
-		if (!run->is_inserted) {
-			continue;
-		}
-		if (run->state == BELFRY_RUN_DISPATCHING && !is_ours) {
-			continue; /* born to an incarnation that is over: others take it over */
-		}
-		if (run->state == BELFRY_RUN_DISPATCHING) {
-			born->runs[born->run_count++] = owned_run(planner, item, run, note);
-			planner->places--;
-			planner->bytes -= note->payload_bytes;
-		} else {
-			born->has_queued = true;
-		}
-	}
-}
-
-static void give_back_tickets(struct bf_planner *planner, struct bf_born *born)
-{
-	born->places_back += planner->places;
-	born->bytes_back += planner->bytes;
-	planner->places = 0;
-	planner->bytes = 0;
-}
-
-/* A message for the dispatcher with room for `max_runs`; NULL: no memory. */
-static struct bf_born *new_born(const struct bf_planner *planner, size_t max_runs)
-{
-	struct bf_born *born = bf_alloc(sizeof(*born));
-
-	if (born == NULL) {
-		return NULL;
-	}
-	born->floor = planner->floor;
-	born->incarnation = planner->cover.incarnation;
-	if (max_runs > 0) {
-		born->runs = bf_alloc_array(max_runs, sizeof(*born->runs));
-		if (born->runs == NULL) {
-			bf_free(born);
-			return NULL;
-		}
-	}
-	return born;
-}
-
-static void collect_born(struct bf_planner *planner, struct bf_planner_orders *orders)
-{
-	struct bf_born *born = new_born(planner, planner->batch.run_count);
-
-	if (born == NULL) {
-		/* The Runs are ours all the same: the dispatcher finds them by asking the store. */
-		planner->owes_news = true;
-		return;
-	}
-	for (size_t i = 0; i < planner->advance.item_count; i++) {
-		if (planner->items[i].result == BELFRY_OK) {
-			collect_item(planner, &planner->items[i], &planner->notes[i], born);
-		}
-	}
-	orders->born = born;
 }
 
 static void answer_request(struct bf_planner *planner, struct bf_planner_orders *orders,
@@ -607,7 +419,7 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 			answer_request(planner, orders, item, planner->notes[i].request);
 		}
 	}
-	collect_born(planner, orders);
+	bf_plan_collect_born(planner, orders);
 	planner->counts.conflicts += (int64_t)conflicts;
 	planner->wants_pass = planner->wants_pass || conflicts > 0;
 	if (conflicts > 0 && planner->purpose == BF_PLAN_PAGE) {
@@ -623,37 +435,6 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 		planner->wants_pass = true; /* a new cursor may come before the present wake */
 	}
 	end_pass(planner);
-}
-
-/* Runs may be ours that the dispatcher was not told of: it shall ask the store. */
-static void tell_news(struct bf_planner *planner, struct bf_planner_orders *orders)
-{
-	if (!planner->owes_news) {
-		return;
-	}
-	/* With whatever is told: its floor must not pass what the dispatcher does not know. */
-	struct bf_born *born = orders->born != NULL ? orders->born : new_born(planner, 0);
-	if (born != NULL) {
-		born->is_unknown = true;
-		born->has_queued = true;
-		give_back_tickets(planner, born);
-		planner->owes_news = false;
-	}
-	orders->born = born;
-}
-
-void bf_planner_untold(struct bf_planner *planner, struct bf_born *born)
-{
-	if (planner->has_cover &&
-			bf_id_compare(born->incarnation, planner->cover.incarnation) == 0) {
-		planner->places += (uint32_t)born->run_count + born->places_back;
-		planner->bytes += born->bytes_back;
-		for (size_t i = 0; i < born->run_count; i++) {
-			planner->bytes += born->runs[i].payload_bytes;
-		}
-		planner->owes_news = true;
-	}
-	bf_born_free(born);
 }
 
 static void commit_unknown(struct bf_planner *planner, struct bf_planner_orders *orders,
@@ -697,29 +478,6 @@ static void answered(struct bf_planner *planner, struct bf_planner_orders *order
 	}
 }
 
-static void take_tickets(struct bf_planner *planner, struct bf_planner_orders *orders,
-		const struct bf_tickets *tickets)
-{
-	if (!planner->has_cover ||
-			bf_id_compare(tickets->incarnation, planner->cover.incarnation) != 0) {
-		return; /* meant for an incarnation that is over */
-	}
-	planner->places += tickets->places;
-	planner->bytes += tickets->bytes;
-	planner->is_backlog = tickets->is_backlog;
-	if (bf_id_compare(tickets->floor, planner->floor) > 0) {
-		planner->floor = tickets->floor;
-	}
-	if (planner->state == BF_PLANNER_COMMITTING) {
-		return; /* what is under way was planned with the old floor: its answer echoes this one */
-	}
-	struct bf_born *born = new_born(planner, 0);
-	if (born != NULL && planner->is_backlog) {
-		give_back_tickets(planner, born);
-	}
-	orders->born = born;
-}
-
 static void cover(struct bf_planner *planner, const struct bf_cover *news)
 {
 	bool is_new = !planner->has_cover ||
@@ -756,7 +514,7 @@ static void handle_event(struct bf_planner *planner, struct bf_planner_orders *o
 	case BF_PLANNER_WAKE: break;
 	case BF_PLANNER_COVER: cover(planner, &event->cover); break;
 	case BF_PLANNER_LOST: lose(planner); break;
-	case BF_PLANNER_TICKETS: take_tickets(planner, orders, &event->tickets); break;
+	case BF_PLANNER_TICKETS: bf_plan_take_tickets(planner, orders, &event->tickets); break;
 	case BF_PLANNER_REQUEST: bf_list_append(&planner->requests, &event->request->link); break;
 	case BF_PLANNER_DONE: answered(planner, orders, event); break;
 	case BF_PLANNER_CLOCK_BACK:
@@ -793,13 +551,13 @@ static void begin_next(struct bf_planner *planner, struct bf_planner_orders *ord
 	bool is_requests_turn = planner->purpose != BF_PLAN_ROWS || !is_due ||
 			!may_plan(planner, now);
 	if (planner->requests.count > 0 && is_requests_turn) {
-		read_requested(planner, orders, now);
+		bf_plan_read_requested(planner, orders, now);
 	} else if (planner->wants_page && may_plan(planner, now)) {
-		read_page(planner, orders, now);
+		bf_plan_read_page(planner, orders, now);
 	} else if (is_due && may_plan(planner, now)) {
-		read_due(planner, orders, now);
+		bf_plan_read_due(planner, orders, now);
 	} else if (planner->requests.count > 0) {
-		read_requested(planner, orders, now);
+		bf_plan_read_requested(planner, orders, now);
 	}
 }
 
@@ -831,7 +589,7 @@ void bf_planner_step(struct bf_planner *planner, const struct bf_planner_event *
 	*orders = (struct bf_planner_orders){0};
 	handle_event(planner, orders, event);
 	expire_requests(planner, orders, event->now);
-	tell_news(planner, orders);
+	bf_plan_tell_news(planner, orders);
 	if (!event->has_more) {
 		begin_next(planner, orders, event->now);
 	}

@@ -113,6 +113,24 @@ BF_MUST_CHECK enum belfry_status bf_plan_settle(struct bf_planner *planner,
 BF_MUST_CHECK enum belfry_status bf_plan_settle_unreadable(struct bf_planner *planner,
 		const struct belfry_schedule_row *row, struct bf_plan_note *note);
 
+/* The one mover of the planner's state; requests under way wait again. */
+void bf_plan_move(struct bf_planner *planner, enum bf_planner_state to);
+void bf_plan_retry_requests(struct bf_planner *planner);
+
+/* plan_read.c: begin a pass with its read. */
+void bf_plan_read_due(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now);
+void bf_plan_read_requested(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now);
+void bf_plan_read_page(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now);
+
+/* plan_news.c: Runs that the commit made ours, what is still untold, tickets that came. */
+void bf_plan_collect_born(struct bf_planner *planner, struct bf_planner_orders *orders);
+void bf_plan_tell_news(struct bf_planner *planner, struct bf_planner_orders *orders);
+void bf_plan_take_tickets(struct bf_planner *planner, struct bf_planner_orders *orders,
+		const struct bf_tickets *tickets);
+
 void bf_planner_finish(struct bf_planner_orders *orders, struct bf_plan_request *request,
 		enum belfry_status status, belfry_time at);
 

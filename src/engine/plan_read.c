@@ -1,0 +1,86 @@
+/* What the planner reads first: due rows, the rows that requests are about, or a page of all rows. Each
+ * begins a pass, and leaves nothing behind of the one before. */
+#include "engine/planner_priv.h"
+
+static void begin_read(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now, enum belfry_list_kind kind, enum bf_plan_purpose purpose)
+{
+	belfry_arena_reset(&planner->arena);
+	bf_batch_clear(&planner->batch);
+	planner->advance = (struct belfry_advance){.size = sizeof(planner->advance),
+			.max_active = planner->config.max_active};
+	planner->is_undecided = false;
+	planner->is_cut = false;
+	planner->purpose = purpose;
+	planner->read_at = now;
+	planner->rows = (struct belfry_list){.size = sizeof(planner->rows),
+			.kind = kind,
+			.limit = planner->config.max_rows};
+	orders->list = &planner->rows;
+}
+
+void bf_plan_read_due(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	planner->wants_pass = false;
+	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
+	/* Rows that we must leave to others stay in front: read past them. */
+	planner->rows.limit = (uint32_t)planner->rows_max + BF_MIN(planner->unreadable, 100000u);
+	bf_plan_move(planner, BF_PLANNER_READING_DUE);
+}
+
+static bool is_working_on(const struct bf_planner *planner, struct belfry_str schedule)
+{
+	for (struct bf_link *link = planner->working.first; link != NULL; link = link->next) {
+		if (bf_str_equal(BF_CONTAINER(link, struct bf_plan_request, link)->schedule,
+				    schedule)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Take waiting requests into this commit: at most one of each schedule, in the order they came. */
+static void take_requests(struct bf_planner *planner)
+{
+	struct bf_link *next;
+
+	for (struct bf_link *link = planner->requests.first;
+			link != NULL && planner->working.count < planner->requests_max;
+			link = next) {
+		next = link->next;
+		struct bf_plan_request *request = BF_CONTAINER(link, struct bf_plan_request, link);
+		if (!is_working_on(planner, request->schedule)) {
+			bf_list_move(&planner->working, link);
+		}
+	}
+}
+
+void bf_plan_read_requested(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_ROWS);
+	take_requests(planner);
+	struct belfry_str *ids = belfry_arena_alloc(&planner->arena,
+			planner->working.count * sizeof(*ids));
+	if (ids == NULL) {
+		bf_plan_retry_requests(planner);
+		orders->list = NULL;
+		return;
+	}
+	planner->rows.ids = ids;
+	for (struct bf_link *link = planner->working.first; link != NULL; link = link->next) {
+		ids[planner->rows.id_count++] = BF_CONTAINER(link, struct bf_plan_request, link)
+								->schedule;
+	}
+	bf_plan_move(planner, BF_PLANNER_READING_ROWS);
+}
+
+void bf_plan_read_page(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_PAGE);
+	planner->rows.after_text = (struct belfry_str){planner->page_after,
+			planner->page_after_len};
+	bf_plan_move(planner, BF_PLANNER_READING_PAGE);
+}
