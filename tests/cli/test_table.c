@@ -146,7 +146,7 @@ static void what_another_version_offers_is_refused_by_name(void **state)
 	static const char *const later[] = {"explain", "backfill", "skip", "undo", "move", "apply",
 			"export", "import", "forecast", "pause", "resume", "calendars", "owners",
 			"token", "secrets", "notify", "settings", "backup", "restore",
-			"conformance", "simulate", "bench"};
+			"conformance", "bench"};
 
 	(void)state;
 	for (size_t i = 0; i < BF_COUNT(later); i++) {
