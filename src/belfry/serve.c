@@ -6,7 +6,9 @@
 #endif
 #include "belfry/serve.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,18 @@ static enum belfry_status refuse_later_flags(const struct bf_args *args, struct 
 	return BELFRY_OK;
 }
 
+/* By its numbers: a name that begins like an address may lead anywhere. */
+static bool is_loopback(const char *address)
+{
+	struct in_addr four;
+	struct in6_addr six;
+
+	if (inet_pton(AF_INET, address, &four) == 1) {
+		return ntohl(four.s_addr) >> 24 == 127;
+	}
+	return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
 /* "ADDRESS:PORT" into its parts; the address must be a loopback one while there are no tokens (B15). */
 static enum belfry_status read_listen(const char *text, char *address, size_t size,
 		uint16_t *ret_port, struct belfry_error *err)
@@ -73,17 +87,17 @@ static enum belfry_status read_listen(const char *text, char *address, size_t si
 	struct belfry_str name = {text, len};
 	if (bf_str_equal(name, BF_STR("localhost"))) {
 		name = BF_STR("127.0.0.1");
-	} else if (bf_str_equal(name, BF_STR("[::1]"))) {
-		name = BF_STR("::1");
+	} else if (text[0] == '[' && text[len - 1] == ']') {
+		name = bf_str_slice(name, 1, len - 1);
 	}
-	if (!bf_str_starts_with(name, BF_STR("127.")) && !bf_str_equal(name, BF_STR("::1"))) {
+	memcpy(address, name.ptr, name.len);
+	address[name.len] = '\0';
+	if (!is_loopback(address)) {
 		return bf_error_set(err, BELFRY_CONFIGURATION,
 				"--listen %s: any address beyond loopback needs tokens, and this version "
 				"has none yet: use 127.0.0.1",
 				text);
 	}
-	memcpy(address, name.ptr, name.len);
-	address[name.len] = '\0';
 	*ret_port = (uint16_t)port;
 	return BELFRY_OK;
 }

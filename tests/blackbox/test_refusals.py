@@ -435,7 +435,9 @@ def test_b15_a_body_that_is_no_json_is_refused(shared_server, kept, kind):
     (('--listen', '0.0.0.0:0'), '0.0.0.0'), (('--listen', '[::]:0'), 'loopback'),
     (('--listen', '10.0.0.1:0'), 'loopback'), (('--listen', 'example.org:0'), 'loopback'),
     (('--listen', '8377'), 'ADDRESS:PORT'), (('--listen', '127.0.0.1:99999'), 'ADDRESS:PORT'),
-    (('--listen', '127.evil.example:0'), ''), (('--config', 'x'), '--config'), (('--preset', 'ticker'), '--preset'),
+    (('--listen', '127.evil.example:0'), 'loopback'), (('--listen', '127.0.0.1.evil.example:0'), 'loopback'),
+    (('--listen', '[::2]:0'), 'loopback'), (('--listen', '[]:0'), 'loopback'),
+    (('--config', 'x'), '--config'), (('--preset', 'ticker'), '--preset'),
     (('--store', 'postgres://h/d'), 'store'), (('--store', 'x'), 'store'), (('--data', ''), '--data'),
     (('--allow-target', 'x/y/z'), 'allow-target'), (('--allow-target', '10.0.0.0/99'), 'allow-target'),
     (('--no-such-flag',), 'no-such-flag'), (('surplus',), 'surplus')])
@@ -448,6 +450,19 @@ def test_b15_flags_that_cannot_hold_are_refused_at_start(tmp_path, arguments, wo
     assert 'address' not in result.stdout
     last = result.stderr.splitlines()[-1]
     assert last.startswith('error: ') and word in last, result.stderr
+
+
+@pytest.mark.parametrize('listen', ['localhost:0', '127.0.0.1:0', '127.3.2.1:0'])
+def test_b15_every_loopback_address_may_be_listened_on(tmp_path, listen):
+    process = subprocess.Popen([belfry.BINARY, 'serve', '--data', str(tmp_path / 'data'), '--listen', listen],
+                               env=belfry.clean_environment(), text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+    try:
+        # The output ends with the process at the latest.
+        assert any('http://127.' in line for line in process.stdout)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
 
 
 @pytest.mark.parametrize('name,value', [
