@@ -2,7 +2,7 @@
  * content back under a new revision. Invariant: whatever fails, the record with the highest
  * revision is what the provider gets, here or at the next reconcile; nothing is half-stored.
  *
- * Not here  lists and the shape that is answered (deployments_view.c), JSON (deployment_read.c). */
+ * Not here  removals (removal.c), lists and the shape that is answered (deployments_view.c), JSON (deployment_read.c). */
 #include "host/deployments.h"
 
 #include "base/error.h"
@@ -63,19 +63,19 @@ static void log_left_over(struct bf_host *host, const char *id, const char *what
 /* --- create --- */
 
 /* T090: the record goes, and the provider's code is what the caller gets. An apply whose answer
- * was lost may have taken place, so the provider is told of the removal as well. */
+ * was lost may have taken place, so the provider is told of the removal as well; but only once there
+ * is no record: one that stays must not find its schedule removed under a higher revision. */
 static void undo_create(struct bf_host *host, const struct bf_deployment *d,
 		enum belfry_status applied)
 {
 	struct belfry_error failure = {0};
 
-	if (belfry_status_class(applied) != BELFRY_CLASS_CALLER &&
+	if (bf_record_remove(host, bf_str(d->id), 0, &failure) != BELFRY_OK) {
+		log_left_over(host, d->id, "remove_record", &failure);
+	} else if (belfry_status_class(applied) != BELFRY_CLASS_CALLER &&
 			bf_backend_remove(host->options.provider, bf_str(d->id), d->revision + 1,
 					&failure) != BELFRY_OK) {
 		log_left_over(host, d->id, "remove_schedule", &failure);
-	}
-	if (bf_record_remove(host, bf_str(d->id), 0, &failure) != BELFRY_OK) {
-		log_left_over(host, d->id, "remove_record", &failure);
 	}
 }
 
@@ -123,14 +123,13 @@ enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
 
 /* --- change --- */
 
-static enum belfry_status check_revision(const struct bf_deployment *d, int64_t revision,
-		struct belfry_error *err)
+enum belfry_status bf_revision_check(int64_t present, int64_t named, struct belfry_error *err)
 {
-	if (revision != 0 && revision != d->revision) {
+	if (named != 0 && named != present) {
 		return bf_error_set(err, BELFRY_PRECONDITION,
 				"If-Match names revision %lld, and the present one is %lld: read it "
 				"again, and decide again",
-				(long long)revision, (long long)d->revision);
+				(long long)named, (long long)present);
 	}
 	return BELFRY_OK;
 }
@@ -205,7 +204,7 @@ enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str i
 	bf_host_lock(host, id, &lock);
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
-		status = check_revision(&old, revision, err);
+		status = bf_revision_check(old.revision, revision, err);
 	}
 	if (status == BELFRY_OK) {
 		status = patch_content(host, &old, patch, &changed, err);
@@ -243,7 +242,7 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 	bf_host_lock(host, id, &lock);
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
-		status = check_revision(&old, revision, err);
+		status = bf_revision_check(old.revision, revision, err);
 	}
 	if (status == BELFRY_OK) {
 		status = bf_deployment_read(old.content, &options, &changed, err);
@@ -259,29 +258,4 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 		return status;
 	}
 	return bf_deployment_view_changed(host, &changed, ret_view, err);
-}
-
-/* --- remove --- */
-
-/* The provider first: once it has answered no scheduled Run starts, and a record that could not be
- * taken away is still there for a second try. */
-enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str id,
-		int64_t revision, struct belfry_error *err)
-{
-	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
-	struct bf_deployment present = {0};
-
-	bf_host_lock(host, id, &lock);
-	enum belfry_status status = bf_record_get_revision(host, id, &present.revision, err);
-	if (status == BELFRY_OK) {
-		status = check_revision(&present, revision, err);
-	}
-	if (status == BELFRY_OK) {
-		status = bf_backend_remove(host->options.provider, id, present.revision + 1, err);
-	}
-	if (status == BELFRY_OK) {
-		status = bf_record_remove(host, id, 0, err);
-	}
-	/* Somebody else was as quick: it is gone, as asked. */
-	return status == BELFRY_NOT_FOUND && present.revision != 0 ? BELFRY_OK : status;
 }

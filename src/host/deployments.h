@@ -3,7 +3,8 @@
  * A deployment's revision is its record's etag. Order of a change: record (revision + 1), then
  * apply; an apply that fails puts the old content back under a NEW revision, and applies that
  * (contract.md, T071, T090). A crash between the two is healed by the next reconcile, which goes
- * by the records.
+ * by the records. A removal marks the record first: from then on the deployment is not found, and
+ * its name is free.
  *
  * Answers    BELFRY_NOT_FOUND (always with the same words), BELFRY_PRECONDITION (another revision
  *            than the one named), BELFRY_CONFLICT (a name that is taken; somebody else's change in
@@ -59,7 +60,9 @@ BF_MUST_CHECK enum belfry_status bf_deployments_enable(struct bf_host *host, str
 		int64_t revision, bool is_enabled, struct belfry_str reason,
 		struct bf_deployment_view *ret_view, struct belfry_error *err);
 
-/* Runs stay. */
+/* Runs stay. The provider's failure is answered, and the deployment is gone all the same: the next
+ * reconcile finishes the removal, or the same call again (its revision is not looked at any
+ * more). */
 BF_MUST_CHECK enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str id,
 		int64_t revision, struct belfry_error *err);
 

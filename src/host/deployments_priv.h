@@ -1,4 +1,4 @@
-/* Between the two files of deployments. */
+/* Between the files of deployments. */
 #ifndef BF_HOST_DEPLOYMENTS_PRIV_H
 #define BF_HOST_DEPLOYMENTS_PRIV_H
 
@@ -11,5 +11,15 @@
 BF_MUST_CHECK enum belfry_status bf_deployment_view_changed(struct bf_host *host,
 		const struct bf_deployment *deployment, struct bf_deployment_view *ret_view,
 		struct belfry_error *err);
+
+/* `named`: 0 for whatever it is. BELFRY_OK or BELFRY_PRECONDITION. */
+BF_MUST_CHECK enum belfry_status bf_revision_check(int64_t present, int64_t named,
+		struct belfry_error *err);
+
+/* What is left to do for a record that is marked as one that goes (removal.c): the provider, then the
+ * record. `revision`: the mark's. What the provider answers; a record that cannot be removed now is
+ * logged, and left to the next reconcile. */
+BF_MUST_CHECK enum belfry_status bf_removal_finish(struct bf_host *host, struct belfry_str id,
+		int64_t revision, struct belfry_error *err);
 
 #endif

@@ -324,7 +324,8 @@ enum belfry_status bf_deployments_list(struct bf_host *host,
 			.kind = BF_STR(BF_RECORD_KIND),
 			.owner = BF_STR(BF_OWNER_DEFAULT),
 			.name_prefix = query->q,
-			.flags_mask = query->is_enabled_asked ? BF_RECORD_F_ENABLED : 0,
+			.flags_mask = BF_RECORD_F_GOING |
+					(query->is_enabled_asked ? BF_RECORD_F_ENABLED : 0),
 			.flags_value = query->is_enabled_asked ? wanted : 0,
 	};
 

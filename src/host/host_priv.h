@@ -41,6 +41,9 @@ void bf_host_unlock_all(struct bf_host *host);
 
 /* --- records (record.c) --- */
 
+/* A record that is marked as one that goes (removal.c) is not found by anything but
+ * bf_record_get_stage; its name is free. */
+
 /* The one refusal of an id that names nothing. */
 enum belfry_status bf_record_not_found(struct belfry_error *err);
 
@@ -53,6 +56,13 @@ BF_MUST_CHECK enum belfry_status bf_record_decode(struct bf_host *host,
 /* The present revision, without reading the content. */
 BF_MUST_CHECK enum belfry_status bf_record_get_revision(struct bf_host *host, struct belfry_str id,
 		int64_t *ret_revision, struct belfry_error *err);
+/* The same, also of a record that is marked. */
+BF_MUST_CHECK enum belfry_status bf_record_get_stage(struct bf_host *host, struct belfry_str id,
+		int64_t *ret_revision, bool *ret_is_marked, struct belfry_error *err);
+/* Marks the record, in one put: gives up its name and its content. *revision: the one that it must
+ * have, then the mark's. BELFRY_PRECONDITION: it has another one, or is gone. */
+BF_MUST_CHECK enum belfry_status bf_record_mark(struct bf_host *host, struct belfry_str id,
+		int64_t *revision, struct belfry_error *err);
 /* Inserts (revision 0) or replaces: the record must have the deployment's revision; then revision
  * and times are those that were stored. BELFRY_PRECONDITION, BELFRY_CONFLICT (the name). */
 BF_MUST_CHECK enum belfry_status bf_record_save(struct bf_host *host,
@@ -62,6 +72,7 @@ BF_MUST_CHECK enum belfry_status bf_record_remove(struct bf_host *host, struct b
 
 #define BF_RECORD_KIND      "deployment"
 #define BF_RECORD_F_ENABLED 1u
+#define BF_RECORD_F_GOING   2u /* marked: it goes */
 
 /* --- the handler (dispatch.c) --- */
 

@@ -4,25 +4,35 @@
  *
  * Changes wait meanwhile: a deployment that was made after its id could have been gathered would
  * be in the provider and not in the list, and be taken for one that is to go. A record that
- * another process takes away meanwhile is passed over. */
+ * another process takes away meanwhile is passed over.
+ *
+ * Records that are marked as ones that go are left out, and their removal is finished once the
+ * stream was carried out. */
 #include "host/reconcile.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/grow.h"
 #include "host/backend.h"
+#include "host/deployments_priv.h"
 #include "host/host_priv.h"
 #include "model/run.h"
 
 #define PAGE_ROWS 200
 
-struct walk {
-	struct bf_host *host;
+struct ids {
 	struct belfry_id *ids;
 	size_t count;
 	size_t capacity;
-	size_t at;
+};
+
+struct walk {
+	struct bf_host *host;
+	struct ids present;
+	struct ids going;
+	size_t at;                    /* in present */
 	struct bf_deployment current; /* what the last schedule borrows from */
 	struct bf_buf payload;
 };
@@ -31,27 +41,22 @@ static void walk_fini(struct walk *walk)
 {
 	bf_deployment_fini(&walk->current);
 	bf_buf_fini(&walk->payload);
-	bf_free(walk->ids);
+	bf_free(walk->present.ids);
+	bf_free(walk->going.ids);
 }
 
-static enum belfry_status append_id(struct walk *walk, struct belfry_str text,
+static enum belfry_status append_id(struct ids *ids, struct belfry_str text,
 		struct belfry_error *err)
 {
-	if (walk->count == walk->capacity) {
-		size_t capacity = walk->capacity > 0 ? walk->capacity * 2 : PAGE_ROWS;
-		struct belfry_id *ids = bf_realloc_array(walk->ids, capacity, sizeof(*ids));
-		if (ids == NULL) {
-			return bf_error_set(err, BELFRY_NOMEM, "out of memory");
-		}
-		walk->ids = ids;
-		walk->capacity = capacity;
+	if (BF_GROW(ids->ids, ids->capacity, ids->count + 1) != BELFRY_OK) {
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
-	if (belfry_id_parse(text, &walk->ids[walk->count]) != BELFRY_OK) {
+	if (belfry_id_parse(text, &ids->ids[ids->count]) != BELFRY_OK) {
 		return bf_error_system(err, BELFRY_CORRUPT, 0,
 				"the record of a deployment has the id \"%.*s\", which is none",
 				BF_STR_ARGS(text));
 	}
-	walk->count++;
+	ids->count++;
 	return BELFRY_OK;
 }
 
@@ -62,7 +67,9 @@ static enum belfry_status append_page(struct walk *walk, struct belfry_document_
 			arena, err);
 
 	for (size_t i = 0; i < query->count && status == BELFRY_OK; i++) {
-		status = append_id(walk, query->documents[i].id, err);
+		const struct belfry_document *document = &query->documents[i];
+		bool is_going = (document->flags & BF_RECORD_F_GOING) != 0;
+		status = append_id(is_going ? &walk->going : &walk->present, document->id, err);
 	}
 	return status;
 }
@@ -107,9 +114,9 @@ static enum belfry_status next_schedule(void *data, struct belfry_schedule *ret_
 {
 	struct walk *walk = data;
 
-	while (walk->at < walk->count) {
+	while (walk->at < walk->present.count) {
 		char id[BELFRY_ID_TEXT_BYTES];
-		belfry_id_format(walk->ids[walk->at++], id);
+		belfry_id_format(walk->present.ids[walk->at++], id);
 		bf_deployment_fini(&walk->current);
 		enum belfry_status status = bf_record_load(walk->host, bf_str(id), &walk->current,
 				err);
@@ -125,6 +132,32 @@ static enum belfry_status next_schedule(void *data, struct belfry_schedule *ret_
 	return BELFRY_NEVER;
 }
 
+/* What fails is left for the next time: nobody sees these records, and the stream was without
+ * them. */
+static void finish_removals(const struct walk *walk)
+{
+	for (size_t i = 0; i < walk->going.count; i++) {
+		struct belfry_error failure = {0};
+		char id[BELFRY_ID_TEXT_BYTES];
+		int64_t revision = 0;
+		bool is_going = false;
+		belfry_id_format(walk->going.ids[i], id);
+		enum belfry_status status = bf_record_get_stage(walk->host, bf_str(id), &revision,
+				&is_going, &failure);
+		if (status == BELFRY_OK && is_going) {
+			status = bf_removal_finish(walk->host, bf_str(id), revision, &failure);
+		}
+		if (status != BELFRY_OK && status != BELFRY_NOT_FOUND) {
+			bf_log(walk->host->options.env, BF_LOG_WARNING,
+					"event=removal_unfinished deployment=%s detail=\"%s\" "
+					"next=\"the next reconcile tries again\"",
+					id,
+					failure.detail[0] != '\0' ? failure.detail
+								  : failure.message);
+		}
+	}
+}
+
 static enum belfry_status hand_over(struct bf_host *host, struct belfry_error *err)
 {
 	BF_CLEANUP(walk_fini) struct walk walk = {.host = host};
@@ -134,10 +167,15 @@ static enum belfry_status hand_over(struct bf_host *host, struct belfry_error *e
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	if (walk.count > 0) {
-		qsort(walk.ids, walk.count, sizeof(walk.ids[0]), compare_ids);
+	if (walk.present.count > 0) {
+		qsort(walk.present.ids, walk.present.count, sizeof(walk.present.ids[0]),
+				compare_ids);
 	}
-	return bf_backend_reconcile(host->options.provider, &iterator, err);
+	status = bf_backend_reconcile(host->options.provider, &iterator, err);
+	if (status == BELFRY_OK) {
+		finish_removals(&walk);
+	}
+	return status;
 }
 
 enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)

@@ -1,12 +1,17 @@
 /* The records of deployments: documents of the kind "deployment", owned by the one owner, named by
  * the deployment's name (so the store keeps names unique), with the enabled bit among the flags
- * (so lists can ask for it), and the canonical content as bytes. The etag is the revision. */
+ * (so lists can ask for it), and the canonical content as bytes. The etag is the revision.
+ *
+ * A record that is to go has the flag BF_RECORD_F_GOING, no name, and no content: the name is free
+ * from that put on, and nothing here finds the record any more. */
 #include "base/error.h"
 #include "host/backend.h"
 #include "host/host_priv.h"
 
 /* Content above the payload's limit was never saved. */
 #define RECORD_BYTES (8 * 1024 * 1024)
+
+#define NO_CONTENT "{}" /* no deployment's */
 
 enum belfry_status bf_record_not_found(struct belfry_error *err)
 {
@@ -45,7 +50,7 @@ enum belfry_status bf_record_decode(struct bf_host *host, const struct belfry_do
 }
 
 /* An id that is none is not there: nobody learns what ids look like from another answer. */
-static enum belfry_status get_document(struct bf_host *host, struct belfry_str id,
+static enum belfry_status get_any_document(struct bf_host *host, struct belfry_str id,
 		struct belfry_arena *arena, struct belfry_document *ret_document,
 		struct belfry_error *err)
 {
@@ -57,6 +62,18 @@ static enum belfry_status get_document(struct bf_host *host, struct belfry_str i
 	enum belfry_status status = bf_backend_get_document(host->options.store,
 			BF_STR(BF_RECORD_KIND), id, arena, ret_document, err);
 	return status == BELFRY_NOT_FOUND ? bf_record_not_found(err) : status;
+}
+
+static enum belfry_status get_document(struct bf_host *host, struct belfry_str id,
+		struct belfry_arena *arena, struct belfry_document *ret_document,
+		struct belfry_error *err)
+{
+	enum belfry_status status = get_any_document(host, id, arena, ret_document, err);
+
+	if (status == BELFRY_OK && (ret_document->flags & BF_RECORD_F_GOING) != 0) {
+		return bf_record_not_found(err);
+	}
+	return status;
 }
 
 enum belfry_status bf_record_load(struct bf_host *host, struct belfry_str id,
@@ -81,6 +98,39 @@ enum belfry_status bf_record_get_revision(struct bf_host *host, struct belfry_st
 	enum belfry_status status = get_document(host, id, &arena, &document, err);
 	if (status == BELFRY_OK) {
 		*ret_revision = document.etag;
+	}
+	return status;
+}
+
+enum belfry_status bf_record_get_stage(struct bf_host *host, struct belfry_str id,
+		int64_t *ret_revision, bool *ret_is_marked, struct belfry_error *err)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_document document;
+
+	enum belfry_status status = get_any_document(host, id, &arena, &document, err);
+	if (status == BELFRY_OK) {
+		*ret_revision = document.etag;
+		*ret_is_marked = (document.flags & BF_RECORD_F_GOING) != 0;
+	}
+	return status;
+}
+
+enum belfry_status bf_record_mark(struct bf_host *host, struct belfry_str id, int64_t *revision,
+		struct belfry_error *err)
+{
+	struct belfry_document document = {
+			.kind = BF_STR(BF_RECORD_KIND),
+			.id = id,
+			.owner = BF_STR(BF_OWNER_DEFAULT),
+			.flags = BF_RECORD_F_GOING,
+			.bytes = BF_STR(NO_CONTENT),
+	};
+	enum belfry_status status = bf_backend_put_document(host->options.store, &document,
+			*revision, err);
+
+	if (status == BELFRY_OK) {
+		*revision = document.etag;
 	}
 	return status;
 }

@@ -58,6 +58,28 @@ def test_t043_every_crash_point_is_survived(make_server, receiver, point):
     assert len(receiver.calls) == (2 if point == 'record-before-commit' else 1)
 
 
+@pytest.mark.parametrize('point', ['remove-after-mark', 'remove-after-schedule'])
+def test_b01_a_kill_inside_a_removal_is_finished_by_the_next_start(make_server, receiver, point):
+    """The record was marked, so the deployment is gone, and its name is free."""
+    server = make_server(binary=belfry.TEST_BINARY)
+    id_ = server.create('bell', '* * * * * *', receiver.url)['id']
+    receiver.wait_calls(1)
+    server.stop()
+    server.start(crash_point=point)
+    with pytest.raises((OSError, http.client.HTTPException)):
+        server.api('DELETE', f'/v1/deployments/{id_}')
+    server.wait_death()
+    server.start()
+    at = float(belfry.next_second(1))
+    assert server.items('/v1/deployments') == []
+    for method, path in (('GET', ''), ('DELETE', ''), ('POST', '/enable'), ('POST', '/runs')):
+        assert server.api(method, f'/v1/deployments/{id_}{path}').status == 404
+    again = server.create('bell', '* * * * * *', receiver.url)['id']
+    receiver.wait_calls(1, 30, run=belfry.due_id(again, at + 1))
+    assert {c.json['run']['deployment_id'] for c in receiver.seen(due_at=at + 1)} == {again}
+    assert id_ in {r['deployment_id'] for r in server.runs()}  # they stay
+
+
 def test_t051_run_now_outlives_a_kill_at_once(server, receiver):
     id_ = server.create('bell', NEVER, receiver.url)['id']
     for _ in range(5):

@@ -143,6 +143,18 @@ static enum belfry_status fake_stop(struct belfry_provider *provider, belfry_dur
 	return BELFRY_OK;
 }
 
+/* As the seam says: what is not in the stream goes. */
+static void remove_unlisted(struct fake_provider *fake)
+{
+	for (size_t i = 0; i < fake->schedule_count; i++) {
+		struct fake_schedule *schedule = &fake->schedules[i];
+		if (!schedule->is_listed && !schedule->is_removed) {
+			schedule->is_removed = true;
+			schedule->revision++;
+		}
+	}
+}
+
 static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 		struct belfry_schedule_iterator *schedules, struct belfry_error *err)
 {
@@ -152,6 +164,9 @@ static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 
 	if (status != BELFRY_OK) {
 		return status;
+	}
+	for (size_t i = 0; i < fake->schedule_count; i++) {
+		fake->schedules[i].is_listed = false;
 	}
 	for (;;) {
 		struct belfry_schedule schedule;
@@ -163,6 +178,10 @@ static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 		assert_true(bf_str_compare(schedule.id, bf_str(last)) > 0);
 		(void)snprintf(last, sizeof(last), "%.*s", BF_STR_ARGS(schedule.id));
 		put_schedule(fake, &schedule);
+		find(fake, schedule.id)->is_listed = true;
+	}
+	if (status == BELFRY_NEVER) {
+		remove_unlisted(fake);
 	}
 	return leave(fake, status == BELFRY_NEVER ? BELFRY_OK : status);
 }
@@ -451,11 +470,17 @@ void fake_provider_init(struct fake_provider *fake)
 	assert_int_equal(pthread_mutex_init(&fake->lock, NULL), 0);
 }
 
-void fake_provider_fini(struct fake_provider *fake)
+void fake_provider_forget(struct fake_provider *fake)
 {
 	for (size_t i = 0; i < fake->schedule_count; i++) {
 		schedule_fini(&fake->schedules[i]);
 	}
+	fake->schedule_count = 0;
+}
+
+void fake_provider_fini(struct fake_provider *fake)
+{
+	fake_provider_forget(fake);
 	(void)pthread_mutex_destroy(&fake->lock);
 }
 

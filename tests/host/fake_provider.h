@@ -34,6 +34,7 @@ struct fake_schedule {
 	int64_t revision;
 	uint32_t flags;
 	bool is_removed;
+	bool is_listed; /* by the last reconcile */
 	char *rule;
 	char *zone;
 	char *payload;
@@ -71,6 +72,8 @@ struct fake_provider {
 };
 
 void fake_provider_init(struct fake_provider *fake);
+/* Its schedules, as if there had never been any. */
+void fake_provider_forget(struct fake_provider *fake);
 void fake_provider_fini(struct fake_provider *fake);
 /* Borrowed; NULL: it has none, or it is removed. */
 struct fake_schedule *fake_find_schedule(struct fake_provider *fake, const char *id);

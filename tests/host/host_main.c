@@ -6,6 +6,7 @@ int main(void)
 	int (*const groups[])(void) = {
 			run_deployment_tests,
 			run_dispatch_tests,
+			run_removal_tests,
 			run_settings_tests,
 	};
 	int failed = 0;

@@ -611,7 +611,6 @@ static void t065_a_provider_that_is_down_is_answered_503(void **state)
 	check_text(api_field(f, "Retry-After"), "1");
 	path_of(path, sizeof(path), id, "");
 	api_expect(f, "PATCH", path, "{\"prompt\":\"x\"}", 503, "SCHEDULE_EXECUTION_UNAVAILABLE");
-	api_expect(f, "DELETE", path, NULL, 503, "SCHEDULE_EXECUTION_UNAVAILABLE");
 	path_of(path, sizeof(path), id, "/runs");
 	api_expect(f, "POST", path, NULL, 503, "SCHEDULE_EXECUTION_UNAVAILABLE");
 	check_text(api_field(f, "Retry-After"), "1");
@@ -620,6 +619,26 @@ static void t065_a_provider_that_is_down_is_answered_503(void **state)
 		f->host.fake.fails[i] = BELFRY_OK;
 	}
 	assert_int_equal(count_items(f, "/v1/deployments"), 1);
+}
+
+/* Gone from the first request on; the second one finishes what the provider could not do. */
+static void t065_a_removal_that_the_provider_fails_is_finished_by_asking_again(void **state)
+{
+	struct api_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	char path[100];
+
+	api_make_deployment(f, "a", id);
+	path_of(path, sizeof(path), id, "");
+	f->host.fake.fails[FAKE_REMOVE] = BELFRY_UNAVAILABLE;
+	api_expect(f, "DELETE", path, NULL, 503, "SCHEDULE_EXECUTION_UNAVAILABLE");
+	api_expect(f, "GET", path, NULL, 404, "NOT_FOUND");
+	api_expect(f, "PATCH", path, "{\"prompt\":\"x\"}", 404, "NOT_FOUND");
+	assert_int_equal(count_items(f, "/v1/deployments"), 0);
+	f->host.fake.fails[FAKE_REMOVE] = BELFRY_OK;
+	assert_int_equal(api_ask(f, "DELETE", path, "If-Match: \"1\"\r\n", NULL), 204);
+	assert_null(fake_find_schedule(&f->host.fake, id));
+	api_expect(f, "DELETE", path, NULL, 404, "NOT_FOUND");
 }
 
 static void t066_no_answer_holds_an_engine_word(void **state)
@@ -721,6 +740,7 @@ int run_api_deployment_tests(void)
 			CASE(a_list_goes_page_by_page_and_can_be_filtered),
 			CASE(unknown_and_wrong_parameters_are_refused_by_name),
 			CASE(t065_a_provider_that_is_down_is_answered_503),
+			CASE(t065_a_removal_that_the_provider_fails_is_finished_by_asking_again),
 			CASE(t066_no_answer_holds_an_engine_word),
 			CASE(t071_a_refused_edit_leaves_the_old_definition),
 			CASE(t090_a_create_that_the_provider_refuses_leaves_no_record),
