@@ -10,6 +10,8 @@
 /* How far back the nearest earlier due time is looked for. */
 #define BACK (400 * BELFRY_DAY)
 
+#define PAGE_ROWS 1000u
+
 struct question {
 	struct bf_embedded *embedded;
 	struct belfry_why *why;
@@ -142,6 +144,59 @@ static enum belfry_status answer(struct question *q, struct belfry_error *err)
 	return status;
 }
 
+/* Rows that end at `from` or later, oldest first. */
+static enum belfry_status list_gaps(struct question *q, belfry_time from, struct belfry_list *list,
+		struct belfry_error *err)
+{
+	*list = (struct belfry_list){
+			.size = sizeof(*list),
+			.kind = BELFRY_LIST_GAPS,
+			.schedule = q->why->schedule,
+			.from = from,
+			.limit = PAGE_ROWS,
+	};
+	return bf_store_list(q->embedded->store, list, q->arena, err);
+}
+
+/* The last rows of the ledger that end at `low` or later. They come oldest first, so where there are
+ * more than a page, `low` is moved up to an instant with a page or less behind it: by growing steps
+ * back from now, and by halves once there are rows. */
+static enum belfry_status list_newest_gaps(struct question *q, belfry_time low,
+		struct belfry_list *list, struct belfry_error *err)
+{
+	belfry_time high = bf_time_add(q->now, BELFRY_DAY); /* nothing is behind it */
+	belfry_duration back = BELFRY_DAY;
+	enum belfry_status status = list_gaps(q, low, list, err);
+
+	while (status == BELFRY_OK && list->has_more && high - low > 1) {
+		struct belfry_list page;
+		belfry_duration half = (high - low) / 2;
+		bool is_far = half > back;
+		belfry_time from = is_far ? high - back : low + half;
+		status = list_gaps(q, from, &page, err);
+		if (status == BELFRY_OK && page.count == 0) {
+			high = from;
+			back *= is_far ? 8 : 1;
+		} else if (status == BELFRY_OK) {
+			low = from;
+			*list = page;
+		}
+	}
+	return status;
+}
+
+static struct belfry_gap *latest_of(const struct belfry_list *list)
+{
+	struct belfry_gap *latest = NULL;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (latest == NULL || list->gaps[i].to >= latest->to) {
+			latest = &list->gaps[i];
+		}
+	}
+	return latest;
+}
+
 /* The latest due time that was decided: of the newest scheduled Run, or in the newest ledger row. */
 static enum belfry_status find_latest(struct question *q, struct belfry_error *err)
 {
@@ -152,26 +207,22 @@ static enum belfry_status find_latest(struct question *q, struct belfry_error *e
 			.triggers = 1u << BELFRY_TRIGGER_SCHEDULE,
 			.limit = 1,
 	};
+	struct belfry_list gaps;
+
 	enum belfry_status status = bf_store_list(q->embedded->store, &runs, q->arena, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	struct belfry_list gaps = {
-			.size = sizeof(gaps),
-			.kind = BELFRY_LIST_GAPS,
-			.schedule = q->why->schedule,
-			.from = runs.count > 0 ? runs.runs[0].due_at : 0,
-			.limit = 10000,
-	};
-	status = bf_store_list(q->embedded->store, &gaps, q->arena, err);
+	q->why->at = runs.count > 0 ? runs.runs[0].due_at : 0;
+	status = list_newest_gaps(q, q->why->at, &gaps, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	q->why->at = runs.count > 0 ? runs.runs[0].due_at : 0;
-	if (gaps.count > 0 && gaps.gaps[gaps.count - 1].to > q->why->at) {
-		q->why->at = gaps.gaps[gaps.count - 1].to;
+	struct belfry_gap *latest = latest_of(&gaps);
+	if (latest != NULL && latest->to > q->why->at) {
+		q->why->at = latest->to;
 		q->why->kind = BELFRY_WHY_GAP;
-		q->why->gap = &gaps.gaps[gaps.count - 1];
+		q->why->gap = latest;
 	}
 	return BELFRY_OK;
 }

@@ -273,6 +273,73 @@ static void check_every_second(struct host *host, const char *schedule, belfry_t
 	}
 }
 
+/* `count` rows of the ledger, a minute each, from `first` on. */
+static void write_gaps(struct host *host, const char *schedule, belfry_time first, size_t count)
+{
+	enum { AT_ONCE = 200 };
+	struct belfry_gap gaps[AT_ONCE];
+
+	for (size_t done = 0; done < count; done += AT_ONCE) {
+		BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+		struct belfry_str id = bf_str(schedule);
+		struct belfry_list list = {.size = sizeof(list),
+				.kind = BELFRY_LIST_SCHEDULES,
+				.ids = &id,
+				.id_count = 1,
+				.limit = 1};
+		struct belfry_advance_item item = {.schedule = id,
+				.cursor = BELFRY_TIME_NEVER,
+				.decided_at = now_wall(),
+				.gaps = gaps,
+				.gap_count = AT_ONCE};
+		struct belfry_advance advance = {.size = sizeof(advance),
+				.items = &item,
+				.item_count = 1};
+		for (size_t i = 0; i < AT_ONCE; i++) {
+			belfry_time from = first + (belfry_time)(done + i) * BELFRY_MINUTE;
+			gaps[i] = (struct belfry_gap){.from = from,
+					.to = from + BELFRY_SECOND,
+					.count = 1,
+					.reason = BELFRY_GAP_DISABLED,
+					.revision = 1,
+					.who = BF_STR("test")};
+		}
+		assert_int_equal(bf_store_list(host->store, &list, &arena, NULL), BELFRY_OK);
+		item.expect_version = list.rows[0].version;
+		assert_int_equal(bf_store_advance(host->store, &advance, NULL), BELFRY_OK);
+		assert_int_equal(item.result, BELFRY_OK);
+	}
+}
+
+static void expect_latest(struct host *host, const char *schedule, belfry_time to)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_why why = {.size = sizeof(why), .schedule = bf_str(schedule)};
+
+	assert_int_equal(host->provider->ops->more->why(host->provider, &why, &arena, NULL),
+			BELFRY_OK);
+	assert_int_equal(why.kind, BELFRY_WHY_GAP);
+	assert_true(why.gap->to == to);
+	assert_true(why.at == to && why.due == to);
+}
+
+/* More rows than any page has, old and new. */
+static void why_without_a_time_tells_of_the_newest_row_of_a_long_ledger(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+	belfry_time now = now_wall();
+
+	s.flags = 0;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	for (int years = 3; years >= 0; years--) {
+		belfry_time first = now - years * 365 * BELFRY_DAY - 6001 * BELFRY_MINUTE;
+		write_gaps(host, "a", first, 6000);
+		expect_latest(host, "a", first + 5999 * BELFRY_MINUTE + BELFRY_SECOND);
+	}
+	host_free(host, 0);
+}
+
 static void t016_t017_every_due_time_has_one_run_with_two_providers_on_one_store(void **state)
 {
 	struct shelf *shelf = *state;
@@ -685,6 +752,7 @@ int run_runs_tests(void)
 			BOTH(t025_t043_a_session_that_was_not_stored_is_started_again),
 			BOTH(t026_t037_a_stored_session_is_kept),
 			BOTH(t040_t051_a_run_that_nobody_claimed_is_dispatched_by_the_next),
+			BOTH(why_without_a_time_tells_of_the_newest_row_of_a_long_ledger),
 			MEMORY(t016_t017_every_due_time_has_one_run_with_two_providers_on_one_store),
 			BOTH(t052_t023_run_now_leaves_the_schedule_alone),
 			BOTH(t053_t054_t055_a_replay_carries_the_old_payload),
