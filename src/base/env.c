@@ -81,6 +81,17 @@ struct timespec bf_monotonic_in(belfry_duration wait)
 			.tv_nsec = at % BELFRY_SECOND * 1000};
 }
 
+enum belfry_status bf_condition_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	int code = pthread_cond_init(condition, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	return code == 0 ? BELFRY_OK : BELFRY_NOMEM;
+}
+
 void bf_env_set_level(enum bf_log_level level)
 {
 	system_level = level;

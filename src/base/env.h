@@ -6,9 +6,11 @@
 #ifndef BF_ENV_H
 #define BF_ENV_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
+#include <belfry/status.h>
 #include <belfry/types.h>
 
 #include "base/compiler.h"
@@ -36,6 +38,9 @@ void bf_env_set_level(enum bf_log_level level);
 
 /* The monotonic clock `wait` from now: what condition variables are waited on with. */
 struct timespec bf_monotonic_in(belfry_duration wait);
+/* A condition variable that goes by that clock, so that no wait gets longer by a wall clock set back.
+ * BELFRY_NOMEM: the system gives none. */
+BF_MUST_CHECK enum belfry_status bf_condition_init(pthread_cond_t *condition);
 
 BF_PRINTF(3, 4)
 void bf_log(const struct bf_env *env, enum bf_log_level level, const char *format, ...);

@@ -138,18 +138,11 @@ static void set_defaults(struct bf_runtime_config *config)
 	config->timeout = config->timeout != 0 ? config->timeout : 10 * BELFRY_SECOND;
 }
 
-/* Boot time for waits: a condition variable's clock is the monotonic one. */
 static enum belfry_status init_lock(struct bf_runtime *runtime)
 {
-	pthread_condattr_t attributes;
-
 	(void)pthread_mutex_init(&runtime->lock, NULL);
 	(void)pthread_mutex_init(&runtime->life, NULL);
-	(void)pthread_condattr_init(&attributes);
-	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	int code = pthread_cond_init(&runtime->changed, &attributes);
-	(void)pthread_condattr_destroy(&attributes);
-	return code == 0 ? BELFRY_OK : BELFRY_NOMEM;
+	return bf_condition_init(&runtime->changed);
 }
 
 enum belfry_status bf_runtime_new(const struct bf_runtime_config *config,

@@ -13,8 +13,6 @@
  * Not here    what an operation does (beat.c, advance.c, ...). */
 #include "store-sqlite/sqlite_priv.h"
 
-#include <errno.h>
-
 #define BATCH_MAX 64
 /* Log length (pages) at which it is brought into the file, and at which readers are kept out for that.
  * Longer is faster under load, because the pages of the history index are written again and again;
@@ -220,9 +218,9 @@ static void checkpoint(struct bf_sqlite *store, int mode)
 
 static void cut_log(struct bf_sqlite *store)
 {
-	pthread_mutex_lock(&store->reader_mutex);
+	bf_door_pass(&store->reader_door);
 	checkpoint(store, SQLITE_CHECKPOINT_TRUNCATE);
-	pthread_mutex_unlock(&store->reader_mutex);
+	bf_door_leave(&store->reader_door);
 }
 
 /* By the leader, between transactions. */
@@ -255,6 +253,14 @@ static size_t take_batch(struct bf_sqlite *store, struct write **batch)
 	return count;
 }
 
+/* The next one in the queue is told that it may lead. With the mutex held and no leader. */
+static void call_first(struct bf_sqlite *store)
+{
+	if (store->queue.first != NULL) {
+		pthread_cond_signal(&BF_CONTAINER(store->queue.first, struct write, link)->wake);
+	}
+}
+
 /* With the mutex held; lets it go while it writes. */
 static void lead(struct bf_sqlite *store)
 {
@@ -273,20 +279,7 @@ static void lead(struct bf_sqlite *store)
 	tend_log(store);
 	pthread_mutex_lock(&store->mutex);
 	store->has_leader = false;
-	if (store->queue.first != NULL) {
-		pthread_cond_signal(&BF_CONTAINER(store->queue.first, struct write, link)->wake);
-	}
-}
-
-/* Condition variables go by the wall clock: what it says is only a reason to look at the boot clock. */
-static struct timespec wall_of(struct bf_boot_time deadline)
-{
-	const struct bf_env *env = bf_env_system();
-	belfry_duration left = BF_MAX(bf_boot_since(deadline, boot_now()), 0);
-	belfry_time at = env->wall(env->data) + left;
-
-	return (struct timespec){.tv_sec = at / BELFRY_SECOND,
-			.tv_nsec = (at % BELFRY_SECOND) * 1000};
+	call_first(store);
 }
 
 /* False: the time ran out while the operation was still queued; it has left the queue. */
@@ -296,13 +289,15 @@ static bool wait_turn(struct bf_sqlite *store, struct write *write)
 		pthread_cond_wait(&write->wake, &store->mutex);
 		return true;
 	}
-	struct timespec until = wall_of(write->deadline);
-	if (pthread_cond_timedwait(&write->wake, &store->mutex, &until) == ETIMEDOUT &&
-			write->link.list != NULL && boot_now().us >= write->deadline.us) {
-		bf_list_remove(&write->link);
-		return false;
+	if (bf_wait_until(&write->wake, &store->mutex, write->deadline) ||
+			write->link.list == NULL) {
+		return true;
 	}
-	return true;
+	bf_list_remove(&write->link);
+	if (!store->has_leader) {
+		call_first(store); /* the signal that its turn had come may have been to this one */
+	}
+	return false;
 }
 
 void bf_sqlite_enter(struct bf_sqlite *store)
@@ -335,7 +330,7 @@ enum belfry_status bf_sqlite_write(struct bf_sqlite *store, bf_write_fn run, voi
 	if (!store->is_ready) {
 		return bf_error_set(err, BELFRY_CONFIGURATION, "the store was not migrated");
 	}
-	if (pthread_cond_init(&write.wake, NULL) != 0) {
+	if (bf_condition_init(&write.wake) != BELFRY_OK) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
 	bf_sqlite_enter(store);
@@ -398,11 +393,9 @@ enum belfry_status bf_sqlite_item_end(struct bf_sqlite *store, bool is_careful,
 						   : status;
 }
 
-bool bf_sqlite_lock_timed(struct bf_sqlite *store, pthread_mutex_t *mutex)
+bool bf_sqlite_pass_door(struct bf_sqlite *store, struct bf_door *door)
 {
-	struct timespec until = wall_of(bf_sqlite_deadline(store));
-
-	return pthread_mutex_timedlock(mutex, &until) == 0;
+	return bf_door_pass_until(door, bf_sqlite_deadline(store));
 }
 
 struct bf_boot_time bf_sqlite_deadline(const struct bf_sqlite *store)

@@ -47,19 +47,19 @@ enum belfry_status bf_sqlite_connect(struct bf_sqlite *store)
 
 void bf_sqlite_disconnect(struct bf_sqlite *store, bool with_checkpoint)
 {
-	pthread_mutex_lock(&store->reader_mutex);
+	bf_door_pass(&store->reader_door);
 	store->is_connected = false;
 	bf_db_close(&store->reader, false);
 	bf_db_close(&store->writer, with_checkpoint);
-	pthread_mutex_unlock(&store->reader_mutex);
+	bf_door_leave(&store->reader_door);
 }
 
 enum belfry_status bf_sqlite_connect_reader(struct bf_sqlite *store)
 {
-	pthread_mutex_lock(&store->reader_mutex);
+	bf_door_pass(&store->reader_door);
 	enum belfry_status status = open_reader(store);
 	store->is_connected = status == BELFRY_OK;
-	pthread_mutex_unlock(&store->reader_mutex);
+	bf_door_leave(&store->reader_door);
 	return status;
 }
 
@@ -145,7 +145,7 @@ static enum belfry_status take_reader(struct bf_sqlite *store)
 	struct bf_db *db = &store->reader;
 	enum belfry_status status = BELFRY_OK;
 
-	if (!bf_sqlite_lock_timed(store, &store->reader_mutex)) {
+	if (!bf_sqlite_pass_door(store, &store->reader_door)) {
 		return BELFRY_UNAVAILABLE;
 	}
 	if (!store->is_connected) {
@@ -159,7 +159,7 @@ static enum belfry_status take_reader(struct bf_sqlite *store)
 		status = bf_db_run_values(db, BF_ST_BEGIN_READ, NULL, 0);
 	}
 	if (status != BELFRY_OK) {
-		pthread_mutex_unlock(&store->reader_mutex);
+		bf_door_leave(&store->reader_door);
 	}
 	return status;
 }
@@ -195,7 +195,7 @@ enum belfry_status bf_sqlite_read_end(struct bf_sqlite *store, enum belfry_statu
 			bf_db_run_values(db, BF_ST_ROLLBACK, NULL, 0) != BELFRY_OK) {
 		db->is_broken = true;
 	}
-	pthread_mutex_unlock(&store->reader_mutex);
+	bf_door_leave(&store->reader_door);
 	bf_sqlite_leave(store);
 	return status;
 }

@@ -15,7 +15,7 @@ static enum belfry_status take(struct bf_sqlite *store, struct belfry_error *err
 		return bf_error_set(err, BELFRY_CONFIGURATION, "the store was not migrated");
 	}
 	bf_sqlite_enter(store);
-	if (!bf_sqlite_lock_timed(store, &store->output_mutex)) {
+	if (!bf_sqlite_pass_door(store, &store->output_door)) {
 		bf_sqlite_leave(store);
 		return bf_error_system(err, BELFRY_UNAVAILABLE, 0, "waited too long for output");
 	}
@@ -26,7 +26,7 @@ static enum belfry_status take(struct bf_sqlite *store, struct belfry_error *err
 	db->deadline = bf_sqlite_deadline(store);
 	if (status != BELFRY_OK) {
 		(void)bf_db_fail(db, status, err);
-		pthread_mutex_unlock(&store->output_mutex);
+		bf_door_leave(&store->output_door);
 		bf_sqlite_leave(store);
 	}
 	return status;
@@ -41,7 +41,7 @@ static enum belfry_status give(struct bf_sqlite *store, enum belfry_status statu
 		(void)bf_db_fail(&store->output, status, err);
 	}
 	store->output.deadline = (struct bf_boot_time){0};
-	pthread_mutex_unlock(&store->output_mutex);
+	bf_door_leave(&store->output_door);
 	bf_sqlite_leave(store);
 	return status;
 }

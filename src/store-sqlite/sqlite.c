@@ -25,8 +25,8 @@ static void free_store(struct bf_sqlite *store)
 	bf_db_close(&store->output, false);
 	bf_paths_fini(&store->paths);
 	(void)pthread_mutex_destroy(&store->mutex);
-	(void)pthread_mutex_destroy(&store->reader_mutex);
-	(void)pthread_mutex_destroy(&store->output_mutex);
+	bf_door_fini(&store->reader_door);
+	bf_door_fini(&store->output_door);
 	(void)pthread_cond_destroy(&store->idle);
 	if (store->lock_file >= 0) {
 		bf_lock_release(store->lock_file);
@@ -47,9 +47,16 @@ static struct bf_sqlite *new_store(const struct belfry_store_options *options)
 	store->lock_file = -1;
 	/* With default attributes these cannot fail on this system. */
 	(void)pthread_mutex_init(&store->mutex, NULL);
-	(void)pthread_mutex_init(&store->reader_mutex, NULL);
-	(void)pthread_mutex_init(&store->output_mutex, NULL);
 	(void)pthread_cond_init(&store->idle, NULL);
+	if (bf_door_init(&store->reader_door) != BELFRY_OK) {
+		bf_free(store);
+		return NULL;
+	}
+	if (bf_door_init(&store->output_door) != BELFRY_OK) {
+		bf_door_fini(&store->reader_door);
+		bf_free(store);
+		return NULL;
+	}
 	return store;
 }
 

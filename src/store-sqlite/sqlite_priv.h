@@ -18,6 +18,13 @@
 
 struct bf_sqlite;
 
+/* A lock that can be waited for by the monotonic clock (a plain one goes by the wall clock). */
+struct bf_door {
+	pthread_mutex_t mutex;
+	pthread_cond_t opened;
+	bool is_shut;
+};
+
 /* One operation of many in a transaction. It returns BELFRY_OK, or the reason why nothing of it may
  * stay. It may be carried out more than once before its answer is believed, by any thread, while its
  * caller waits. */
@@ -50,11 +57,11 @@ struct bf_sqlite {
 	} names[BF_NAME_CACHE]; /* forgotten at each rollback */
 	size_t name_count;
 
-	pthread_mutex_t reader_mutex;
+	struct bf_door reader_door;
 	struct bf_db reader;
 	bool is_connected; /* the file is open, so a reader may be */
 
-	pthread_mutex_t output_mutex;
+	struct bf_door output_door;
 	struct bf_db output;
 
 	_Atomic uint64_t operations;
@@ -62,6 +69,18 @@ struct bf_sqlite {
 	_Atomic uint64_t reopened;
 	_Atomic uint64_t wal_bytes;
 };
+
+/* ---- door.c ---- */
+
+BF_MUST_CHECK enum belfry_status bf_door_init(struct bf_door *door);
+void bf_door_fini(struct bf_door *door);
+void bf_door_pass(struct bf_door *door);
+/* False: `deadline` has come first. */
+BF_MUST_CHECK bool bf_door_pass_until(struct bf_door *door, struct bf_boot_time deadline);
+void bf_door_leave(struct bf_door *door);
+/* Wait for a condition made by bf_condition_init: true when it was signalled (or for no reason),
+ * false at the deadline. With the mutex held. */
+bool bf_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, struct bf_boot_time deadline);
 
 /* ---- commit.c ---- */
 
@@ -82,8 +101,8 @@ BF_MUST_CHECK enum belfry_status bf_sqlite_item_end(struct bf_sqlite *store, boo
 /* Around every call that uses the store: close waits for the last one. */
 void bf_sqlite_enter(struct bf_sqlite *store);
 void bf_sqlite_leave(struct bf_sqlite *store);
-/* True when it was locked; false: no such luck within the time of a call. */
-bool bf_sqlite_lock_timed(struct bf_sqlite *store, pthread_mutex_t *mutex);
+/* True: the caller is inside. False: no such luck within the time of a call. */
+bool bf_sqlite_pass_door(struct bf_sqlite *store, struct bf_door *door);
 /* When a call that begins now must be over. */
 struct bf_boot_time bf_sqlite_deadline(const struct bf_sqlite *store);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "store-sqlite/sqlite_priv.h"
 
 #define THREADS 4
 #define ROUNDS  150
@@ -208,7 +209,143 @@ static void b14_a_fault_in_a_shared_commit_is_answered_rightly_to_each(void **st
 	}
 }
 
+/* --- who waits --- */
+
+static struct bf_boot_time in(belfry_duration wait)
+{
+	const struct bf_env *env = bf_env_system();
+
+	return bf_boot_add(env->boot(env->data), wait);
+}
+
+static bool is_past(struct bf_boot_time deadline)
+{
+	return in(0).us >= deadline.us;
+}
+
+struct caller {
+	struct bf_sqlite *store;
+	enum belfry_status status;
+	pthread_t thread;
+};
+
+static enum belfry_status do_nothing(struct bf_sqlite *store, void *data)
+{
+	(void)store;
+	(void)data;
+	return BELFRY_OK;
+}
+
+static void *write_nothing(void *data)
+{
+	struct caller *caller = data;
+
+	caller->status = bf_sqlite_write(caller->store, do_nothing, NULL, NULL);
+	return NULL;
+}
+
+/* A caller with this timeout, which is in the queue when this returns. */
+static void queue_up(struct caller *caller, struct bf_sqlite *store, belfry_duration timeout)
+{
+	struct bf_boot_time deadline = in(30 * BELFRY_SECOND);
+	size_t before = store->queue.count;
+	size_t count = before;
+
+	*caller = (struct caller){.store = store, .status = BELFRY_INVALID};
+	store->timeout = timeout;
+	assert_int_equal(pthread_create(&caller->thread, NULL, write_nothing, caller), 0);
+	while (count == before && !is_past(deadline)) {
+		pthread_mutex_lock(&store->mutex);
+		count = store->queue.count;
+		pthread_mutex_unlock(&store->mutex);
+	}
+	assert_int_equal(count, before + 1);
+}
+
+/* The leader's signal goes to the first of the queue: one that gives up just then passes it on. */
+static void a_writer_that_gives_up_leaves_its_turn_to_the_next(void **state)
+{
+	struct place place;
+	struct caller first, next;
+
+	(void)state;
+	place_init(&place, true);
+	struct belfry_store *base = open_migrated(&place);
+	struct bf_sqlite *store = bf_sqlite_of(base);
+	belfry_duration timeout = store->timeout;
+	store->has_leader = true; /* played by this thread */
+	queue_up(&first, store, 300 * BELFRY_MILLISECOND);
+	queue_up(&next, store, 10 * BELFRY_SECOND);
+	store->timeout = timeout;
+	pthread_mutex_lock(&store->mutex);
+	struct bf_boot_time late = in(350 * BELFRY_MILLISECOND);
+	while (!is_past(late)) {
+	}
+	store->has_leader = false; /* told to the first one, whose time is over */
+	pthread_mutex_unlock(&store->mutex);
+	assert_int_equal(pthread_join(first.thread, NULL), 0);
+	assert_int_equal(pthread_join(next.thread, NULL), 0);
+	assert_int_equal(first.status, BELFRY_UNAVAILABLE);
+	assert_int_equal(next.status, BELFRY_OK);
+	close_store(base);
+	place_fini(&place);
+}
+
+struct visitor {
+	struct bf_door *door;
+	unsigned *inside; /* changed by whoever is inside */
+	unsigned failures;
+	pthread_t thread;
+};
+
+static void *visit(void *data)
+{
+	struct visitor *visitor = data;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		if (i % 2 == 0) {
+			bf_door_pass(visitor->door);
+		} else if (!bf_door_pass_until(visitor->door, in(30 * BELFRY_SECOND))) {
+			visitor->failures++;
+			continue;
+		}
+		visitor->failures += ++*visitor->inside != 1;
+		--*visitor->inside;
+		bf_door_leave(visitor->door);
+	}
+	return NULL;
+}
+
+static void a_door_lets_one_in_at_a_time_and_a_wait_for_it_ends(void **state)
+{
+	struct bf_door door;
+	struct visitor visitors[THREADS];
+	unsigned inside = 0;
+
+	(void)state;
+	assert_int_equal(bf_door_init(&door), BELFRY_OK);
+	for (unsigned i = 0; i < THREADS; i++) {
+		visitors[i] = (struct visitor){.door = &door, .inside = &inside};
+		assert_int_equal(pthread_create(&visitors[i].thread, NULL, visit, &visitors[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(visitors[i].thread, NULL), 0);
+		assert_int_equal(visitors[i].failures, 0);
+	}
+	bf_door_pass(&door);
+	struct bf_boot_time deadline = in(50 * BELFRY_MILLISECOND);
+	assert_false(bf_door_pass_until(&door, deadline));
+	assert_true(is_past(deadline));
+	assert_false(bf_door_pass_until(&door, in(-BELFRY_HOUR)));
+	bf_door_leave(&door);
+	assert_true(bf_door_pass_until(&door, in(-BELFRY_HOUR))); /* nobody is inside */
+	bf_door_leave(&door);
+	bf_door_fini(&door);
+}
+
 const struct CMUnitTest thread_tests[] = {
+		cmocka_unit_test(a_writer_that_gives_up_leaves_its_turn_to_the_next),
+		cmocka_unit_test(a_door_lets_one_in_at_a_time_and_a_wait_for_it_ends),
 		cmocka_unit_test(four_threads_write_and_read_what_they_wrote),
 		cmocka_unit_test(a_refused_operation_undoes_no_other_of_its_commit),
 		cmocka_unit_test(b14_a_fault_in_a_shared_commit_is_answered_rightly_to_each),
