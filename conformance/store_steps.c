@@ -317,8 +317,11 @@ static void b07_a_clock_set_back_forgets_later_gaps(struct belfry_store_trial *t
 	bf_suite_list(trial, &list);
 	REQUIRE(trial, list.count == 2);
 	CHECK(trial, list.gaps[0].to == due + 5 * BELFRY_SECOND);
+	CHECK(trial, list.gaps[0].count == 6 && !list.gaps[0].is_at_least);
 	CHECK(trial, list.gaps[1].from == due + 10 * BELFRY_SECOND);
 	CHECK(trial, list.gaps[1].to == due + 20 * BELFRY_SECOND);
+	/* How many of its due times were later the store cannot know: no more than is sure. */
+	CHECK(trial, list.gaps[1].count == 1 && list.gaps[1].is_at_least);
 }
 
 /* --- what a disable ends --- */

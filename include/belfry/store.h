@@ -149,7 +149,8 @@ struct belfry_schedule_put {
  * not started, the new ones of this item included. */
 #define BELFRY_ADVANCE_F_END_UNSTARTED 2u
 /* The clock was set back: forget what the ledger says of times after `decided_at` (gaps that begin
- * later go, one that reaches past it is cut there). Runs stay: their ids keep them from firing twice. */
+ * later go, one that reaches past it is cut there, and has at least its first due time: count 1,
+ * is_at_least). Runs stay: their ids keep them from firing twice. */
 #define BELFRY_ADVANCE_F_DROP_LATER_GAPS 4u
 
 /* One schedule's step. It takes place if the row's version is `expect_version` (0: there is no row,

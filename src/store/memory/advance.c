@@ -274,6 +274,9 @@ static void drop_later_gaps(struct mem_db *db, struct belfry_str schedule, belfr
 			mem_gap_free(gap);
 		} else if (gap->gap.to > after) {
 			gap->gap.to = after;
+			gap->gap.count =
+					1; /* `from`; of the others nobody knows how many were later */
+			gap->gap.is_at_least = true;
 		}
 	}
 }
