@@ -3,7 +3,7 @@
 #include "base/timefmt.h"
 #include "engine/dispatcher_priv.h"
 
-/* How long in all a target's own Retry-After is honoured without costing an attempt. */
+/* How long, and how long in all, a target's own Retry-After is honoured without costing an attempt. */
 #define AFTER_MAX    BELFRY_HOUR
 #define AFTER_WITHIN BELFRY_DAY
 
@@ -27,17 +27,35 @@ static void put_draft(struct bf_dispatcher *dispatcher, struct bf_held *held,
 	bf_list_move(&dispatcher->answered, &held->link);
 }
 
-/* Doubling from first_delay to max_delay, half of it fixed and half random (T029, T034). */
-static belfry_duration backoff(struct bf_dispatcher *dispatcher, const struct bf_held *held)
+/* first_delay, doubled so often, up to max_delay. */
+static belfry_duration doubled(const struct bf_call_policy *policy, uint32_t times)
 {
-	const struct bf_call_policy *policy = &held->run.policy;
 	belfry_duration wait = policy->first_delay;
 
-	for (uint32_t i = 0; i < held->run.failures && wait < policy->max_delay; i++) {
+	for (uint32_t i = 0; i < times && wait < policy->max_delay; i++) {
 		wait *= 2;
 	}
-	wait = BF_MIN(wait, policy->max_delay);
+	return BF_MIN(wait, policy->max_delay);
+}
+
+/* Half of it fixed and half random (T029, T034). */
+static belfry_duration backoff(struct bf_dispatcher *dispatcher, const struct bf_held *held)
+{
+	belfry_duration wait = doubled(&held->run.policy, held->run.failures);
+
 	return wait / 2 + bf_jitter_between(&dispatcher->jitter, 0, wait - wait / 2);
+}
+
+/* A wait that the target asked for. It costs no attempt, so it is not shorter than what so many attempts
+ * as there were would have cost: "in a second", said for a day, is not a call a second. A tenth more, so
+ * that those who were sent away together do not come back together. */
+static belfry_duration asked_wait(struct bf_dispatcher *dispatcher, const struct bf_held *held,
+		belfry_duration after)
+{
+	uint32_t attempts_before = held->run.attempt > 0 ? held->run.attempt - 1 : 0;
+	belfry_duration wait = BF_MAX(after, doubled(&held->run.policy, attempts_before));
+
+	return wait + bf_jitter_between(&dispatcher->jitter, 0, wait / 10);
 }
 
 static void draft_failed(struct bf_dispatcher *dispatcher, struct bf_held *held,
@@ -58,8 +76,9 @@ static void draft_retry(struct bf_dispatcher *dispatcher, struct bf_held *held,
 	struct belfry_record record = draft(held, BELFRY_RECORD_RETRY);
 	belfry_time store_now = bf_dispatch_store_now(dispatcher, now);
 	belfry_duration after = BF_MIN(answer->after, AFTER_MAX);
+	belfry_duration wait = after > 0 ? asked_wait(dispatcher, held, after) : 0;
 	bool is_free = after > 0 &&
-			bf_time_add(store_now, after) <=
+			bf_time_add(store_now, wait) <=
 					bf_time_add(held->run.started_at, AFTER_WITHIN);
 	bool is_spent = held->run.failures + 1 >= held->run.policy.max_attempts;
 
@@ -71,7 +90,7 @@ static void draft_retry(struct bf_dispatcher *dispatcher, struct bf_held *held,
 				answer->message, answer->detail);
 		return;
 	}
-	belfry_duration wait = is_free ? after : BF_MAX(after, backoff(dispatcher, held));
+	wait = is_free ? wait : BF_MAX(after, backoff(dispatcher, held));
 	record.ready_at = bf_time_add(store_now, wait);
 	record.is_failure = !is_free;
 	record.error = answer->error;
