@@ -356,9 +356,10 @@ static void publish(struct bf_dispatcher *dispatcher, struct bf_dispatcher_order
 	orders->released = dispatcher->released;
 	dispatcher->counts.held = HASH_COUNT(dispatcher->by_id);
 	dispatcher->counts.held_bytes = dispatcher->held_bytes;
-	if (dispatcher->work == BF_WORK_NONE && dispatcher->failures == 0) {
-		dispatcher->counts
-				.last_step = now; /* nothing to ask of the store is no standstill */
+	/* Nothing to ask of the store is no standstill, but not to be allowed to ask is one (B21). */
+	if (dispatcher->work == BF_WORK_NONE && dispatcher->failures == 0 &&
+			bf_dispatch_may_act(dispatcher, now)) {
+		dispatcher->counts.last_step = now;
 	}
 	dispatcher->counts.granted = dispatcher->granted;
 }

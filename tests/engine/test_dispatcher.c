@@ -932,7 +932,33 @@ static void b21_a_dispatcher_that_has_nothing_to_ask_does_not_stand_still(void *
 	begin(b);
 	(void)open_call(b, owned(1));
 	pass_time(b, 30 * BELFRY_SECOND);
-	wake(b); /* no lease, so nothing is asked */
+	cover(b, 1);
+	answer_claims(b);
+	pass_time(b, 100 * BELFRY_MILLISECOND);
+	wake(b); /* under its lease, and not time yet to look into the queue */
+	assert_null(b->orders.claim);
+	assert_true(bf_dispatcher_counts(b->dispatcher)->last_step.us == b->now.us);
+}
+
+static void b21_a_dispatcher_that_may_not_ask_stands_still(void **state)
+{
+	struct bench *b = *state;
+
+	begin(b);
+	(void)open_call(b, owned(1));
+	struct bf_boot_time last = b->now;
+	assert_true(bf_dispatcher_counts(b->dispatcher)->last_step.us == last.us);
+	for (int i = 0; i < 30; i++) {
+		pass_time(b, BELFRY_SECOND);
+		wake(b); /* the lease runs out meanwhile */
+		answer_claims(b);
+		if (i < 5) {
+			last = b->now;
+		}
+	}
+	assert_true(bf_dispatcher_counts(b->dispatcher)->last_step.us == last.us);
+	cover(b, 1);
+	answer_claims(b);
 	assert_true(bf_dispatcher_counts(b->dispatcher)->last_step.us == b->now.us);
 }
 
@@ -1028,3 +1054,4 @@ int run_dispatcher_tests(void)
 	return cmocka_run_group_tests_name("dispatcher", tests, NULL, NULL);
 }
 			CASE(waits_that_a_target_asks_for_get_no_shorter_than_its_policys),
+			CASE(b21_a_dispatcher_that_may_not_ask_stands_still),
