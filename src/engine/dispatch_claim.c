@@ -29,7 +29,12 @@ void bf_dispatch_begin_claim(struct bf_dispatcher *dispatcher)
 			: dispatcher->wants_takeover          ? BELFRY_CLAIM_TAKEOVER
 							      : BELFRY_CLAIM_QUEUE;
 	uint32_t places = bf_dispatch_free_places(dispatcher);
+	uint64_t bytes = free_bytes(dispatcher);
 
+	if (dispatcher->by_id == NULL) {
+		/* Whatever the planner has been granted: with nothing in memory the queue goes on. */
+		bytes = BF_MAX(bytes, dispatcher->config.max_bytes / 4);
+	}
 	/* Whoever asks from now on asks for what this claim may not see any more. */
 	switch (kind) {
 	case BELFRY_CLAIM_OWNED: dispatcher->wants_owned = false; break;
@@ -44,8 +49,7 @@ void bf_dispatch_begin_claim(struct bf_dispatcher *dispatcher)
 			.max_runs = kind == BELFRY_CLAIM_OWNED
 					? BF_DISPATCH_CLAIM_MAX
 					: BF_MIN(places, BF_DISPATCH_CLAIM_MAX),
-			.max_bytes = kind == BELFRY_CLAIM_OWNED ? UINT64_MAX
-								: free_bytes(dispatcher),
+			.max_bytes = kind == BELFRY_CLAIM_OWNED ? UINT64_MAX : bytes,
 			.after = dispatcher->owned_after,
 	};
 }
@@ -86,7 +90,9 @@ static void take_claimed(struct bf_dispatcher *dispatcher, const struct belfry_c
 	bool is_takeover = dispatcher->claim.kind == BELFRY_CLAIM_TAKEOVER ||
 			(dispatcher->claim.kind == BELFRY_CLAIM_OWNED &&
 					claimed->run.takeovers > 0);
-	bool is_start = dispatcher->claim.kind == BELFRY_CLAIM_QUEUE && claimed->run.attempt == 1;
+	/* Not by the attempt: a Run that was handed back got its first one back. */
+	bool is_start = dispatcher->claim.kind == BELFRY_CLAIM_QUEUE &&
+			claimed->run.started_at == dispatcher->claim.now;
 
 	/* A definition that cannot be read leaves the defaults: the Run still ends. */
 	if (bf_definition_decode(claimed->definition, &definition, NULL) != BELFRY_OK) {
@@ -198,6 +204,7 @@ void bf_dispatch_born(struct bf_dispatcher *dispatcher, const struct bf_born *bo
 		return;
 	}
 	dispatcher->planner_floor = born->floor;
+	dispatcher->is_recalled = false;
 	for (size_t i = 0; i < born->run_count; i++) {
 		hold_born(dispatcher, &born->runs[i]);
 		dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes,
@@ -235,8 +242,8 @@ void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispat
 			(!is_tick && !is_worth && !is_recall)) {
 		return;
 	}
-	/* One byte for each place at least, so that a store of empty payloads is not shut out. */
-	uint64_t bytes = grant > 0 ? free_bytes(dispatcher) / 4 * 3 : 0;
+	/* As many of the bytes as of the places: what the queue's places need is left to them. */
+	uint64_t bytes = grant > 0 ? free_bytes(dispatcher) / free_places * grant : 0;
 	dispatcher->floor = bf_dispatch_floor(dispatcher, now);
 	orders->tickets = (struct bf_tickets){
 			.incarnation = dispatcher->cover.incarnation,
@@ -252,12 +259,14 @@ void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispat
 }
 
 void bf_dispatcher_untold(struct bf_dispatcher *dispatcher, const struct bf_tickets *tickets)
+	dispatcher->is_recalled = dispatcher->is_backlog;
 {
 	if (dispatcher->has_cover &&
 			bf_id_compare(tickets->incarnation, dispatcher->cover.incarnation) == 0) {
 		dispatcher->granted -= BF_MIN(dispatcher->granted, tickets->places);
 		dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes, tickets->bytes);
 	}
+		dispatcher->is_recalled = false;
 }
 
 void bf_dispatch_low(const struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders)

@@ -58,6 +58,7 @@ struct bf_dispatcher {
 	enum bf_dispatch_work work;
 	struct belfry_claim claim;
 	struct belfry_list list;
+	bool is_recalled; /* the planner has been told of the backlog, and has not answered */
 	struct belfry_record *records;
 	size_t record_count;
 	size_t record_capacity;

@@ -784,6 +784,67 @@ static void a_backlog_calls_the_tickets_back(void **state)
 	b->orders.claim->is_short = false;
 	done(b, BELFRY_OK);
 	assert_true(b->tickets.is_backlog);
+	answer_load(b);
+	/* It sits in a slow commit: told once, and again at the tick. */
+	for (int i = 0; i < 10; i++) {
+		wake(b);
+		assert_false(b->orders.has_tickets);
+	}
+	pass_time(b, TICK);
+	wake(b);
+	assert_true(b->orders.has_tickets && b->orders.tickets.is_backlog);
+	wake(b);
+	assert_false(b->orders.has_tickets);
+	/* It has answered, and what it has still is asked for once more. */
+	bear(b, (struct bf_owned_run[]){owned(2)}, 1);
+	assert_true(b->orders.has_tickets && b->orders.tickets.is_backlog);
+}
+
+static void bytes_go_with_places_and_the_queue_keeps_its_own(void **state)
+{
+	struct bench *b = *state;
+	struct bf_owned_run runs[30];
+
+	begin(b);
+	assert_int_equal(b->tickets.bytes, 750);
+	for (unsigned i = 0; i < BF_COUNT(runs); i++) {
+		runs[i] = owned(i);
+	}
+	bear(b, runs, BF_COUNT(runs));
+	for (unsigned i = 0; i < BF_COUNT(runs); i++) {
+		/* Whatever is granted again and again, the queue's quarter of the bytes is left. */
+		pass_time(b, TICK);
+		cover(b, 1);
+		step(b, (struct bf_dispatcher_event){.kind = BF_DISPATCHER_KICK});
+		assert_true(bf_dispatcher_counts(b->dispatcher)->held_bytes + b->tickets.bytes -
+						10 * BF_COUNT(runs) <=
+				750);
+	}
+	answer_load(b);
+	finish_claims(b);
+	step(b, (struct bf_dispatcher_event){.kind = BF_DISPATCHER_KICK});
+	assert_int_equal(b->orders.claim->kind, BELFRY_CLAIM_QUEUE);
+	assert_in_range(b->orders.claim->max_bytes, 250, 1000);
+}
+
+/* A Run that was handed back by a stop has its first attempt again, but not its first start. */
+static void a_start_is_counted_once_for_the_latency(void **state)
+{
+	struct bench *b = *state;
+	struct belfry_claimed again = claimed_run(1, 0, "");
+	struct belfry_claimed first = claimed_run(2, 0, "");
+
+	begin(b);
+	again.run.attempt = 1; /* started at 9 */
+	first.run.attempt = 1;
+	first.run.started_at = at_time(10, 0, 0);
+	step(b, (struct bf_dispatcher_event){.kind = BF_DISPATCHER_KICK});
+	claim_one(b, again);
+	assert_int_equal(bf_dispatcher_counts(b->dispatcher)->lateness_count, 0);
+	answer_load(b);
+	step(b, (struct bf_dispatcher_event){.kind = BF_DISPATCHER_KICK});
+	claim_one(b, first);
+	assert_int_equal(bf_dispatcher_counts(b->dispatcher)->lateness_count, 1);
 	assert_int_equal(b->tickets.places, 75); /* no more */
 }
 
@@ -1043,6 +1104,8 @@ int run_dispatcher_tests(void)
 			cmocka_unit_test_setup_teardown(t031_a_single_place_is_kept_for_the_queue,
 					set_up_one_place, tear_down),
 			CASE(a_backlog_calls_the_tickets_back),
+			CASE(bytes_go_with_places_and_the_queue_keeps_its_own),
+			CASE(a_start_is_counted_once_for_the_latency),
 			CASE(tickets_that_could_not_be_carried_are_given_again),
 			CASE(a_call_that_could_not_be_made_is_made_later),
 			CASE(an_outage_repeats_the_records_word_for_word),
