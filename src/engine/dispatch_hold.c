@@ -1,4 +1,6 @@
 /* The Runs that the dispatcher holds in memory, by id, each in the list of the state it is in. */
+#include <belfry/provider.h>
+
 #include "base/grow.h"
 #include "engine/dispatcher_priv.h"
 
@@ -33,8 +35,7 @@ static struct bf_held *new_held(const struct bf_owned_run *run, struct belfry_st
 /* What the contract counts as lateness: from ready to the commit that first gave it a holder. */
 static void count_start(struct bf_dispatcher *dispatcher, const struct bf_owned_run *run)
 {
-	static const belfry_duration bounds[] = {1000, 2500, 5000, 10000, 25000, 50000, 100000,
-			250000, 500000, 1000000, 5000000, 30000000, 300000000};
+	static const belfry_duration bounds[BELFRY_LATENESS_BUCKETS - 1] = BELFRY_LATENESS_BOUNDS;
 	belfry_duration late = BF_MAX(run->started_at - run->ready_at, 0);
 	size_t bucket = 0;
 

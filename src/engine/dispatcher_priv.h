@@ -23,7 +23,6 @@ struct bf_held {
 	belfry_time attempt_started_at;
 	struct bf_answer *answer;    /* answered and recording: what the record speaks of */
 	struct belfry_record record; /* drafted when it was answered */
-	bool is_record_drafted;
 };
 
 enum bf_dispatch_work { BF_WORK_NONE, BF_WORK_RECORD, BF_WORK_LOAD, BF_WORK_CLAIM };
