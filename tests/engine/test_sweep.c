@@ -101,7 +101,7 @@ static void it_ends_well_with_each_allocation_failing(void **state)
 	while (tell_story(allocator, call, 1) > 0 && call < 20000) {
 		call++;
 	}
-	assert_true(call > 100);
+	assert_in_range(call, 101, 19999);
 }
 
 static void it_ends_well_with_ten_allocations_failing_in_a_row(void **state)
@@ -112,7 +112,7 @@ static void it_ends_well_with_ten_allocations_failing_in_a_row(void **state)
 	while (tell_story(allocator, call, 10) > 0 && call < 20000) {
 		call += 3;
 	}
-	assert_true(call > 100);
+	assert_in_range(call, 101, 19999);
 }
 
 static void t021_it_ends_well_with_each_store_call_failing(void **state)
@@ -123,7 +123,7 @@ static void t021_it_ends_well_with_each_store_call_failing(void **state)
 	while (tell_story(before, call, 1) > 0 && call < 5000) {
 		call++;
 	}
-	assert_true(call > 50);
+	assert_in_range(call, 51, 4999); /* it came to an end by itself */
 }
 
 static void t021_it_ends_well_with_each_store_answer_lost(void **state)
@@ -134,7 +134,7 @@ static void t021_it_ends_well_with_each_store_answer_lost(void **state)
 	while (tell_story(after, call, 1) > 0 && call < 5000) {
 		call++;
 	}
-	assert_true(call > 50);
+	assert_in_range(call, 51, 4999); /* it came to an end by itself */
 }
 
 int run_sweep_tests(void)
