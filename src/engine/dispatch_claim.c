@@ -256,17 +256,17 @@ void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispat
 	dispatcher->granted += grant;
 	dispatcher->granted_bytes += bytes;
 	dispatcher->tickets_at = now;
+	dispatcher->is_recalled = dispatcher->is_backlog;
 }
 
 void bf_dispatcher_untold(struct bf_dispatcher *dispatcher, const struct bf_tickets *tickets)
-	dispatcher->is_recalled = dispatcher->is_backlog;
 {
 	if (dispatcher->has_cover &&
 			bf_id_compare(tickets->incarnation, dispatcher->cover.incarnation) == 0) {
+		dispatcher->is_recalled = false;
 		dispatcher->granted -= BF_MIN(dispatcher->granted, tickets->places);
 		dispatcher->granted_bytes -= BF_MIN(dispatcher->granted_bytes, tickets->bytes);
 	}
-		dispatcher->is_recalled = false;
 }
 
 void bf_dispatch_low(const struct bf_dispatcher *dispatcher, struct bf_dispatcher_orders *orders)

@@ -53,11 +53,11 @@ struct bf_dispatcher {
 	struct belfry_id floor;         /* announced with tickets */
 	struct belfry_id planner_floor; /* echoed: nothing is born below it */
 	struct bf_boot_time tickets_at;
+	bool is_recalled; /* the planner has been told of the backlog, and has not answered */
 
 	enum bf_dispatch_work work;
 	struct belfry_claim claim;
 	struct belfry_list list;
-	bool is_recalled; /* the planner has been told of the backlog, and has not answered */
 	struct belfry_record *records;
 	size_t record_count;
 	size_t record_capacity;
