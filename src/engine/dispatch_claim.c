@@ -235,8 +235,11 @@ void bf_dispatch_give_tickets(struct bf_dispatcher *dispatcher, struct bf_dispat
 	uint32_t grant = free_places > reserve && !dispatcher->is_backlog ? free_places - reserve
 									  : 0;
 	bool is_tick = bf_boot_since(now, dispatcher->tickets_at) >= dispatcher->config.tick;
-	bool is_worth = grant > 0 && (dispatcher->granted == 0 || grant >= BF_MAX(total / 8, 1));
-	bool is_recall = dispatcher->is_backlog && dispatcher->granted > 0;
+	/* In lots: a plan for each place that gets free would be a commit for each Run. */
+	bool is_worth = grant >= BF_MAX(total / 8, 1);
+	/* Once, until the planner has answered: it may sit in a slow commit. */
+	bool is_recall = dispatcher->is_backlog && dispatcher->granted > 0 &&
+			!dispatcher->is_recalled;
 
 	if (!dispatcher->has_cover || dispatcher->is_stopping ||
 			(!is_tick && !is_worth && !is_recall)) {

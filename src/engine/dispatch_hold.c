@@ -99,6 +99,7 @@ void bf_dispatch_drop(struct bf_dispatcher *dispatcher, struct bf_held *held)
 	dispatcher->held_bytes -= held->run.payload_bytes;
 	bf_dispatch_release(dispatcher, held->answer);
 	bf_free(held->session);
+	bf_free(held->payload);
 	bf_free(held);
 }
 

@@ -231,7 +231,7 @@ static void next_step(struct bf_dispatcher *dispatcher, struct bf_held *held)
 	}
 	held->step = BELFRY_STEP_TURN;
 	held->run.failures = 0;
-	bf_list_move(&dispatcher->ready, &held->link);
+	bf_list_move(held->payload != NULL ? &dispatcher->again : &dispatcher->ready, &held->link);
 }
 
 /* Not the store's being away: something in the batch that it will refuse each time. */

@@ -124,6 +124,33 @@ static void call(struct bf_dispatcher *dispatcher, struct bf_held *held, struct 
 	bf_list_move(&dispatcher->calling, &held->link);
 }
 
+/* A copy for the turn; without memory it is read again. */
+static void keep_payload(struct bf_held *held, struct belfry_str payload)
+{
+	bool is_worth = held->step == BELFRY_STEP_SESSION && payload.len <= BF_DISPATCH_KEEP_BYTES;
+
+	if (is_worth && held->payload == NULL) {
+		held->payload = bf_str_dup(payload);
+		held->payload_len = payload.len;
+	}
+}
+
+/* Turns whose payload is at hand, as soon as their Session is stored. */
+static void call_again(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
+{
+	size_t count = dispatcher->call_count + dispatcher->again.count;
+
+	if (dispatcher->again.count == 0 || dispatcher->is_stopping ||
+			!bf_dispatch_may_act(dispatcher, now) ||
+			BF_GROW(dispatcher->calls, dispatcher->call_capacity, count) != BELFRY_OK) {
+		return;
+	}
+	while (dispatcher->again.first != NULL) {
+		struct bf_held *held = BF_CONTAINER(dispatcher->again.first, struct bf_held, link);
+		call(dispatcher, held, (struct belfry_str){held->payload, held->payload_len}, now);
+	}
+}
+
 /* A Run whose payload is gone cannot be called: it ends, with a reason. */
 static void fail_unloaded(struct bf_dispatcher *dispatcher)
 {
@@ -160,6 +187,7 @@ static void loaded(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
 	for (size_t i = 0; i < list->count; i++) {
 		struct bf_held *held = bf_dispatch_find(dispatcher, list->invocations[i].run);
 		if (held != NULL && held->link.list == &dispatcher->loading) {
+			keep_payload(held, list->invocations[i].payload);
 			call(dispatcher, held, list->invocations[i].payload, now);
 		}
 	}
@@ -278,6 +306,10 @@ static void hand_back(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
 		bf_dispatch_hand_back(dispatcher,
 				BF_CONTAINER(dispatcher->ready.first, struct bf_held, link));
 	}
+	while (dispatcher->again.first != NULL) {
+		bf_dispatch_hand_back(dispatcher,
+				BF_CONTAINER(dispatcher->again.first, struct bf_held, link));
+	}
 	while (now.us >= dispatcher->stop_until.us && dispatcher->calling.first != NULL) {
 		struct bf_held *held = BF_CONTAINER(dispatcher->calling.first, struct bf_held,
 				link);
@@ -376,6 +408,7 @@ void bf_dispatcher_step(struct bf_dispatcher *dispatcher, const struct bf_dispat
 	if (dispatcher->is_stopping) {
 		hand_back(dispatcher, event->now);
 	}
+	call_again(dispatcher, event->now);
 	if (!event->has_more) {
 		begin_next(dispatcher, orders, event->now);
 	}

@@ -18,7 +18,9 @@ struct bf_held {
 	UT_hash_handle hh;
 	struct bf_owned_run run;
 	enum belfry_step step;
-	char *session;                     /* owned; NULL: none stored, or local */
+	char *session; /* owned; NULL: none stored, or local */
+	char *payload; /* owned; kept between the steps where it is small */
+	size_t payload_len;
 	struct bf_boot_time call_deadline; /* calling: then it is a TIMEOUT */
 	belfry_time attempt_started_at;
 	struct bf_answer *answer;    /* answered and recording: what the record speaks of */
@@ -27,8 +29,10 @@ struct bf_held {
 
 enum bf_dispatch_work { BF_WORK_NONE, BF_WORK_RECORD, BF_WORK_LOAD, BF_WORK_CLAIM };
 
-#define BF_DISPATCH_BATCH_MAX ((size_t)1000)
-#define BF_DISPATCH_CLAIM_MAX 500u
+/* Payloads up to here are kept from the first step to the second: one read of the store less. */
+#define BF_DISPATCH_KEEP_BYTES 4096u
+#define BF_DISPATCH_BATCH_MAX  ((size_t)1000)
+#define BF_DISPATCH_CLAIM_MAX  500u
 
 struct bf_dispatcher {
 	struct bf_dispatcher_config config;
@@ -41,6 +45,7 @@ struct bf_dispatcher {
 
 	struct bf_held *by_id;
 	struct bf_list ready;
+	struct bf_list again; /* ready for the turn, payload at hand */
 	struct bf_list loading;
 	struct bf_list calling;
 	struct bf_list answered; /* records to write with the next batch */

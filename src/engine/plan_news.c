@@ -90,7 +90,8 @@ static struct bf_born *new_born(const struct bf_planner *planner, size_t max_run
 	return born;
 }
 
-void bf_plan_collect_born(struct bf_planner *planner, struct bf_planner_orders *orders)
+void bf_plan_collect_born(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
 {
 	struct bf_born *born = new_born(planner, planner->batch.run_count);
 
@@ -103,6 +104,10 @@ void bf_plan_collect_born(struct bf_planner *planner, struct bf_planner_orders *
 		if (planner->items[i].result == BELFRY_OK) {
 			collect_item(planner, &planner->items[i], &planner->notes[i], born);
 		}
+	}
+	bool has_more = planner->is_cut || planner->rows.has_more;
+	if (planner->places == 0 && has_more && planner->purpose == BF_PLAN_DUE) {
+		planner->spent_until = bf_boot_add(now, BF_PLAN_TICKET_WAIT);
 	}
 	orders->born = born;
 }
@@ -148,6 +153,10 @@ void bf_plan_take_tickets(struct bf_planner *planner, struct bf_planner_orders *
 	planner->places += tickets->places;
 	planner->bytes += tickets->bytes;
 	planner->is_backlog = tickets->is_backlog;
+	if (planner->awaits_tickets) {
+		planner->awaits_tickets = false;
+		planner->spent_until = (struct bf_boot_time){0};
+	}
 	if (bf_id_compare(tickets->floor, planner->floor) > 0) {
 		planner->floor = tickets->floor;
 	}

@@ -11,6 +11,7 @@ static void begin_read(struct bf_planner *planner, struct bf_planner_orders *ord
 			.max_active = planner->config.max_active};
 	planner->is_undecided = false;
 	planner->is_cut = false;
+	planner->runs_max = BF_PLAN_RUNS_MAX;
 	planner->purpose = purpose;
 	planner->read_at = now;
 	planner->rows = (struct belfry_list){.size = sizeof(planner->rows),
@@ -24,6 +25,10 @@ void bf_plan_read_due(struct bf_planner *planner, struct bf_planner_orders *orde
 {
 	planner->wants_pass = false;
 	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
+	if (planner->places > 0 && !planner->is_backlog) {
+		/* No more than can be born claimed: the rest stays owed, and is planned next. */
+		planner->runs_max = BF_MIN(planner->places, BF_PLAN_RUNS_MAX);
+	}
 	/* Rows that we must leave to others stay in front: read past them. */
 	planner->rows.limit = (uint32_t)planner->rows_max + BF_MIN(planner->unreadable, 100000u);
 	bf_plan_move(planner, BF_PLANNER_READING_DUE);

@@ -55,7 +55,9 @@ static struct bf_settle_input settle_input(struct bf_planner *planner,
 		const struct belfry_schedule_row *row, const struct bf_definition *definition,
 		const struct belfry_rule *rule)
 {
-	size_t left = BF_PLAN_RUNS_MAX - BF_MIN(planner->batch.run_count, BF_PLAN_RUNS_MAX);
+	size_t left = planner->runs_max - BF_MIN(planner->batch.run_count, planner->runs_max);
+	/* Every row its share, so that what is due first is made first, whichever row owes it (L14). */
+	size_t share = planner->runs_max / BF_MAX(planner->rows.count, 1) + 1;
 
 	return (struct bf_settle_input){
 			.schedule = row->id,
@@ -65,7 +67,7 @@ static struct bf_settle_input settle_input(struct bf_planner *planner,
 			.coverage = &planner->coverage,
 			.cursor = row->cursor,
 			.now = planner->rows.now,
-			.max_runs = left,
+			.max_runs = BF_MIN(left, share),
 	};
 }
 
@@ -160,7 +162,7 @@ enum belfry_status bf_plan_due(struct bf_planner *planner)
 	planner->unreadable = 0;
 	planner->advance.is_plan = true;
 	for (size_t i = 0; status == BELFRY_OK && i < planner->rows.count; i++) {
-		if (planner->batch.run_count >= BF_PLAN_RUNS_MAX) {
+		if (planner->batch.run_count >= planner->runs_max) {
 			planner->is_cut = true;
 			break;
 		}

@@ -419,7 +419,7 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 			answer_request(planner, orders, item, planner->notes[i].request);
 		}
 	}
-	bf_plan_collect_born(planner, orders);
+	bf_plan_collect_born(planner, orders, event->now);
 	planner->counts.conflicts += (int64_t)conflicts;
 	planner->wants_pass = planner->wants_pass || conflicts > 0;
 	if (conflicts > 0 && planner->purpose == BF_PLAN_PAGE) {
@@ -478,7 +478,7 @@ static void answered(struct bf_planner *planner, struct bf_planner_orders *order
 	}
 }
 
-static void cover(struct bf_planner *planner, const struct bf_cover *news)
+static void cover(struct bf_planner *planner, const struct bf_cover *news, struct bf_boot_time now)
 {
 	bool is_new = !planner->has_cover ||
 			bf_id_compare(news->incarnation, planner->cover.incarnation) != 0;
@@ -492,6 +492,8 @@ static void cover(struct bf_planner *planner, const struct bf_cover *news)
 		planner->places = 0;
 		planner->bytes = 0;
 		planner->owes_news = false;
+		planner->awaits_tickets = true;
+		planner->spent_until = bf_boot_add(now, BF_PLAN_TICKET_WAIT);
 	}
 	planner->wants_pass = planner->wants_pass || is_new || planner->is_undecided;
 }
@@ -512,7 +514,7 @@ static void handle_event(struct bf_planner *planner, struct bf_planner_orders *o
 {
 	switch (event->kind) {
 	case BF_PLANNER_WAKE: break;
-	case BF_PLANNER_COVER: cover(planner, &event->cover); break;
+	case BF_PLANNER_COVER: cover(planner, &event->cover, event->now); break;
 	case BF_PLANNER_LOST: lose(planner); break;
 	case BF_PLANNER_TICKETS: bf_plan_take_tickets(planner, orders, &event->tickets); break;
 	case BF_PLANNER_REQUEST: bf_list_append(&planner->requests, &event->request->link); break;
@@ -539,6 +541,12 @@ static void expire_requests(struct bf_planner *planner, struct bf_planner_orders
 	}
 }
 
+/* More is owed than there were tickets for; they are on their way back, if the handler is quick. */
+static bool waits_for_tickets(const struct bf_planner *planner, struct bf_boot_time now)
+{
+	return planner->places == 0 && is_before(now, planner->spent_until);
+}
+
 static void begin_next(struct bf_planner *planner, struct bf_planner_orders *orders,
 		struct bf_boot_time now)
 {
@@ -554,7 +562,7 @@ static void begin_next(struct bf_planner *planner, struct bf_planner_orders *ord
 		bf_plan_read_requested(planner, orders, now);
 	} else if (planner->wants_page && may_plan(planner, now)) {
 		bf_plan_read_page(planner, orders, now);
-	} else if (is_due && may_plan(planner, now)) {
+	} else if (is_due && may_plan(planner, now) && !waits_for_tickets(planner, now)) {
 		bf_plan_read_due(planner, orders, now);
 	} else if (planner->requests.count > 0) {
 		bf_plan_read_requested(planner, orders, now);
@@ -577,6 +585,9 @@ static struct bf_boot_time next_wake(const struct bf_planner *planner, struct bf
 		wake = planner->not_before;
 	}
 	bool is_late = !is_before(now, wake);
+	if (is_late && waits_for_tickets(planner, now)) {
+		return planner->spent_until;
+	}
 	return is_late ? bf_boot_add(now,
 					 may_plan(planner, now) ? BELFRY_MILLISECOND
 								: planner->config.tick / 4)

@@ -16,6 +16,10 @@ enum bf_planner_state {
 /* What the read that is under way, or was last done, is for. */
 enum bf_plan_purpose { BF_PLAN_DUE, BF_PLAN_ROWS, BF_PLAN_PAGE };
 
+/* How long a plan waits for tickets where more is owed than there are. A handler that is done sooner gets
+ * its Runs born claimed, two commits each; for a slower one they go to the queue, so many in that time:
+ * fewer than a quick handler drains, so that it comes back to the first way. */
+#define BF_PLAN_TICKET_WAIT  (100 * BELFRY_MILLISECOND)
 #define BF_PLAN_RUNS_MAX     ((size_t)2000) /* Runs of one commit */
 #define BF_PLAN_REQUESTS_MAX ((size_t)256)  /* puts of one commit */
 #define BF_PLAN_TRIES_MAX    100u           /* conflicts that one request lives through */
@@ -53,6 +57,8 @@ struct bf_planner {
 	uint64_t bytes;
 	struct belfry_id floor;
 	bool is_backlog;
+	bool awaits_tickets;             /* the first ones of this incarnation */
+	struct bf_boot_time spent_until; /* tickets ran out: give them so long to come back */
 
 	struct bf_list requests; /* waiting */
 	struct bf_list working;  /* in the read or commit under way */
@@ -71,6 +77,7 @@ struct bf_planner {
 	struct bf_plan_bad bad[BF_PLAN_BAD_MAX];
 	size_t bad_count;
 	bool is_cut;       /* this pass had to leave due rows for the next one */
+	size_t runs_max;   /* of this pass */
 	bool is_undecided; /* this pass met an instant whose coverage is open */
 
 	struct belfry_arena arena;
@@ -126,7 +133,8 @@ void bf_plan_read_page(struct bf_planner *planner, struct bf_planner_orders *ord
 		struct bf_boot_time now);
 
 /* plan_news.c: Runs that the commit made ours, what is still untold, tickets that came. */
-void bf_plan_collect_born(struct bf_planner *planner, struct bf_planner_orders *orders);
+void bf_plan_collect_born(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now);
 void bf_plan_tell_news(struct bf_planner *planner, struct bf_planner_orders *orders);
 void bf_plan_take_tickets(struct bf_planner *planner, struct bf_planner_orders *orders,
 		const struct bf_tickets *tickets);

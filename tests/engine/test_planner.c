@@ -83,7 +83,7 @@ static void done(struct bench *b, enum belfry_status status)
 	step(b, (struct bf_planner_event){.kind = BF_PLANNER_DONE, .status = status});
 }
 
-static void cover(struct bench *b, unsigned id, belfry_time from)
+static void cover_alone(struct bench *b, unsigned id, belfry_time from)
 {
 	struct bf_cover news = {.incarnation = id_of(id),
 			.from = from,
@@ -103,6 +103,19 @@ static void tickets(struct bench *b, unsigned id, uint32_t places)
 			.floor = bf_run_id_floor(b->store_now - BELFRY_MINUTE)};
 
 	step(b, (struct bf_planner_event){.kind = BF_PLANNER_TICKETS, .tickets = news});
+}
+
+/* A cover as it comes: the dispatcher sends tickets with it, here none yet. */
+static void cover(struct bench *b, unsigned id, belfry_time from)
+{
+	struct bf_tickets none = {.incarnation = id_of(id)};
+
+	cover_alone(b, id, from);
+	if (b->orders.list == NULL && b->orders.advance == NULL) {
+		step(b, (struct bf_planner_event){.kind = BF_PLANNER_TICKETS, .tickets = none});
+		bf_born_free(b->born);
+		b->born = NULL;
+	}
 }
 
 static struct belfry_schedule_row row(const struct bench *b, const char *id, belfry_time cursor)
@@ -187,6 +200,36 @@ static bool is_done(const struct bench *b, const struct bf_plan_request *request
 }
 
 /* ---- due passes -------------------------------------------------------------------------------- */
+
+static void a_new_incarnation_waits_a_moment_for_its_tickets_and_not_longer(void **state)
+{
+	struct bench *b = *state;
+
+	cover_alone(b, 1, at_time(9, 0, 0));
+	assert_null(b->orders.list);
+	pass_time(b, 99 * BELFRY_MILLISECOND);
+	wake(b);
+	assert_null(b->orders.list);
+	pass_time(b, 2 * BELFRY_MILLISECOND);
+	wake(b);
+	assert_non_null(b->orders.list); /* without them what is owed goes to the queue */
+}
+
+static void l14_what_is_due_first_is_made_first_whichever_row_owes_it(void **state)
+{
+	struct bench *b = *state;
+	struct belfry_schedule_row rows[2];
+
+	cover(b, 1, at_time(9, 0, 0));
+	tickets(b, 1, 4);
+	rows[0] = row(b, "a", at_time(9, 50, 0));
+	rows[1] = row(b, "b", at_time(9, 50, 0));
+	answer_rows(b, rows, 2, BELFRY_TIME_NEVER);
+	/* Eleven are owed by each and four fit: the first row does not take them all. */
+	assert_int_equal(b->orders.advance->item_count, 2);
+	assert_in_range(b->orders.advance->items[0].run_count, 1, 3);
+	assert_in_range(b->orders.advance->items[1].run_count, 1, 3);
+}
 
 static void nothing_is_planned_before_coverage_or_after_the_lease(void **state)
 {
@@ -1081,6 +1124,8 @@ static void a_pass_survives_each_failed_allocation(void **state)
 int run_planner_tests(void)
 {
 	const struct CMUnitTest tests[] = {
+			CASE(a_new_incarnation_waits_a_moment_for_its_tickets_and_not_longer),
+			CASE(l14_what_is_due_first_is_made_first_whichever_row_owes_it),
 			CASE(nothing_is_planned_before_coverage_or_after_the_lease),
 			CASE(a_due_row_is_one_conditional_commit_and_born_to_us),
 			CASE(without_tickets_runs_wait_in_the_queue),

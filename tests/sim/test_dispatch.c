@@ -6,7 +6,7 @@
 static struct belfry_id first_run(struct scene *s)
 {
 	put(s, "a", "1 12 * * *");
-	until(s, "2026-12-01T12:01:00.1Z");
+	until(s, "2026-12-01T12:01:00.4Z"); /* made, and called */
 	return run_due(s, "a", "2026-12-01T12:01:00Z").id;
 }
 
