@@ -374,6 +374,34 @@ static void attempts_are_kept_where_asked_for(struct belfry_store_trial *trial)
 	CHECK(trial, list.attempts[1].error == BELFRY_RUN_ERROR_NONE);
 }
 
+/* A target that puts a Run off for a day fills no table. */
+static void the_latest_attempts_alone_are_kept(struct belfry_store_trial *trial)
+{
+	struct belfry_run run = begin(trial);
+	struct belfry_list list = {.kind = BELFRY_LIST_ATTEMPTS,
+			.run_ids = &run.id,
+			.run_id_count = 1};
+	const unsigned over = 3;
+
+	for (unsigned i = 1; i <= BELFRY_ATTEMPTS_KEPT + over; i++) {
+		struct belfry_record retry = bf_suite_record_of(&run, BELFRY_RECORD_RETRY);
+		retry.step = BELFRY_STEP_SESSION;
+		retry.ready_at = trial->start;
+		retry.write_attempt = true;
+		REQUIRE(trial, run.attempt == i);
+		REQUIRE(trial, bf_suite_record(trial, &retry) == BELFRY_OK);
+		struct belfry_claim claim = bf_suite_claim(trial, BELFRY_CLAIM_QUEUE, run.holder,
+				1);
+		REQUIRE(trial, claim.run_count == 1);
+		run.fence = claim.runs[0].run.fence;
+		run.attempt = claim.runs[0].run.attempt;
+	}
+	bf_suite_list(trial, &list);
+	REQUIRE(trial, list.count == BELFRY_ATTEMPTS_KEPT);
+	CHECK(trial, list.attempts[0].number == over + 1);
+	CHECK(trial, list.attempts[list.count - 1].number == BELFRY_ATTEMPTS_KEPT + over);
+}
+
 /* After a lost answer the same record comes again. */
 static void a_record_again_keeps_one_attempt(struct belfry_store_trial *trial)
 {
@@ -423,6 +451,7 @@ const struct belfry_store_case bf_suite_records[] = {
 		{"a_run_that_is_not_there_is_not_found", a_run_that_is_not_there_is_not_found},
 		{"one_refused_record_stops_no_other", one_refused_record_stops_no_other},
 		{"attempts_are_kept_where_asked_for", attempts_are_kept_where_asked_for},
+		{"the_latest_attempts_alone_are_kept", the_latest_attempts_alone_are_kept},
 		{"a_record_again_keeps_one_attempt", a_record_again_keeps_one_attempt},
 		{NULL, NULL},
 };

@@ -268,6 +268,10 @@ enum belfry_record_kind {
 	BELFRY_RECORD_CONCLUDED /* the host says how a dispatched Run ended; no fence is asked for */
 };
 
+/* Of the attempts of a Run the latest so many stay: with each row that is written, those whose number is
+ * lower by this or more go. */
+#define BELFRY_ATTEMPTS_KEPT 100u
+
 struct belfry_record {
 	enum belfry_record_kind kind;
 	struct belfry_id run;
@@ -283,7 +287,7 @@ struct belfry_record {
 	struct belfry_str detail;
 	belfry_time ready_at; /* RETRY */
 	bool is_failure;      /* RETRY: failures + 1; false where the target asked for the wait */
-	bool write_attempt;   /* keep a row in `attempts` */
+	bool write_attempt; /* keep a row in `attempts`; at most BELFRY_ATTEMPTS_KEPT numbers back */
 	belfry_time attempt_started_at;
 	/* answer */
 	enum belfry_status

@@ -156,6 +156,24 @@ static void apply_conclusion(struct mem_run *run, const struct belfry_record *re
 	}
 }
 
+/* Those that are too many by now. */
+static void trim_attempts(struct mem_db *db, struct belfry_id run, uint32_t latest)
+{
+	struct mem_key first = {.id = run, .sequence = INT64_MIN};
+	struct mem_node *node = mem_tree_find_from(&db->attempts, &first);
+
+	while (node != NULL) {
+		struct mem_attempt *attempt = BF_CONTAINER(node, struct mem_attempt, by_run);
+		node = mem_tree_next(node);
+		if (bf_id_compare(attempt->attempt.run, run) != 0 ||
+				(uint64_t)attempt->attempt.number + BELFRY_ATTEMPTS_KEPT > latest) {
+			return;
+		}
+		mem_tree_remove(&db->attempts, &attempt->by_run);
+		mem_attempt_free(attempt);
+	}
+}
+
 static void keep_attempt(struct mem_db *db, const struct mem_run *run, struct texts *texts,
 		belfry_time now)
 {
@@ -170,6 +188,7 @@ static void keep_attempt(struct mem_db *db, const struct mem_run *run, struct te
 		mem_attempt_free(BF_CONTAINER(before, struct mem_attempt, by_run));
 	}
 	BF_ASSERT(mem_tree_put(&db->attempts, &attempt->by_run));
+	trim_attempts(db, run->run.id, attempt->attempt.number);
 }
 
 static void apply(struct mem_db *db, struct mem_run *run, const struct belfry_record *record,
