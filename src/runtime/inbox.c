@@ -75,6 +75,33 @@ void bf_inbox_post(struct bf_inbox *inbox, struct bf_link *link)
 	}
 }
 
+struct bf_link *bf_inbox_post_merged(struct bf_inbox *inbox, struct bf_link *link,
+		bf_inbox_merge_fn merge)
+{
+	enum bf_inbox_merge kept = BF_INBOX_KEEP_BOTH;
+	struct bf_link *waiting;
+
+	(void)pthread_mutex_lock(&inbox->lock);
+	bool was_empty = inbox->messages.count == 0;
+	for (waiting = inbox->messages.last; waiting != NULL; waiting = waiting->previous) {
+		kept = merge(waiting, link);
+		if (kept != BF_INBOX_KEEP_BOTH) {
+			break;
+		}
+	}
+	if (kept == BF_INBOX_KEEP_NEWS) {
+		bf_list_remove(waiting);
+	}
+	if (kept != BF_INBOX_KEEP_WAITING) {
+		bf_list_append(&inbox->messages, link);
+	}
+	(void)pthread_mutex_unlock(&inbox->lock);
+	if (was_empty) {
+		bf_inbox_wake(inbox);
+	}
+	return kept == BF_INBOX_KEEP_WAITING ? link : waiting;
+}
+
 struct bf_link *bf_inbox_take(struct bf_inbox *inbox, bool *ret_has_more)
 {
 	(void)pthread_mutex_lock(&inbox->lock);

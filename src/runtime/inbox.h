@@ -1,6 +1,10 @@
 /* The inbox of a machine's thread: messages in order, a descriptor that wakes, a timer on the boot
  * clock, and the news that the wall clock was set.
  *
+ * Bound    while its owner sits in a slow store call, of what is told again and again (cover, tickets, the
+ *          low mark, a kick, a beat) one waits for each incarnation: bf_runtime_post merges them. Of the
+ *          rest there is a request for each waiting caller, an answer for each open call, a born for
+ *          each commit of the planner, and one for each loss, step of the clock and stop.
  * Threads  post from any; everything else from the one thread that owns it. */
 #ifndef BF_INBOX_H
 #define BF_INBOX_H
@@ -26,6 +30,19 @@ void bf_inbox_fini(struct bf_inbox *inbox);
 
 /* The link is the inbox's until it is taken. */
 void bf_inbox_post(struct bf_inbox *inbox, struct bf_link *link);
+
+enum bf_inbox_merge {
+	BF_INBOX_KEEP_BOTH,
+	BF_INBOX_KEEP_WAITING, /* it says what the news say, or has been told */
+	BF_INBOX_KEEP_NEWS
+};
+/* Compares the news with a message that waits, and may write into that one. The inbox is locked. */
+typedef enum bf_inbox_merge (*bf_inbox_merge_fn)(struct bf_link *waiting, struct bf_link *news);
+/* Post, where at most one of two messages is to wait: `merge` is asked about each that waits, from the
+ * newest on, until it keeps one of the two. Returns the other one, which is the caller's again; NULL:
+ * both are kept. */
+struct bf_link *bf_inbox_post_merged(struct bf_inbox *inbox, struct bf_link *link,
+		bf_inbox_merge_fn merge);
 /* Without a message: the owner looks again. */
 void bf_inbox_wake(struct bf_inbox *inbox);
 /* The oldest message, NULL: none. *ret_has_more: another one waits behind it. */

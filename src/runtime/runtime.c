@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/timefmt.h"
 #include "runtime/runtime_priv.h"
 
@@ -20,15 +21,63 @@ void bf_message_free(struct bf_message *message)
 	}
 }
 
+static bool is_same_id(struct belfry_id a, struct belfry_id b)
+{
+	return bf_id_compare(a, b) == 0;
+}
+
+/* What is told again: the waiting message takes the news over, at its own place, because what follows it
+ * may build on it. Only within an incarnation, so that no news get before the loss of the last one. */
+static enum bf_inbox_merge merge(struct bf_link *waiting_link, struct bf_link *news_link)
+{
+	struct bf_message *waiting = BF_CONTAINER(waiting_link, struct bf_message, link);
+	struct bf_message *news = BF_CONTAINER(news_link, struct bf_message, link);
+
+	if (waiting->kind != news->kind) {
+		return BF_INBOX_KEEP_BOTH;
+	}
+	switch (news->kind) {
+	case BF_MESSAGE_KICK:
+	case BF_MESSAGE_BEAT_NOW: return BF_INBOX_KEEP_WAITING;
+	case BF_MESSAGE_LOW: return BF_INBOX_KEEP_NEWS; /* an older mark may go untold */
+	case BF_MESSAGE_COVER:
+		if (!is_same_id(waiting->cover.incarnation, news->cover.incarnation)) {
+			return BF_INBOX_KEEP_BOTH;
+		}
+		waiting->cover = news->cover;
+		return BF_INBOX_KEEP_WAITING;
+	case BF_MESSAGE_TICKETS:
+		if (!is_same_id(waiting->tickets.incarnation, news->tickets.incarnation)) {
+			return BF_INBOX_KEEP_BOTH;
+		}
+		news->tickets.places += waiting->tickets.places;
+		news->tickets.bytes += waiting->tickets.bytes;
+		waiting->tickets = news->tickets;
+		return BF_INBOX_KEEP_WAITING;
+	case BF_MESSAGE_LOST:
+	case BF_MESSAGE_BORN:
+	case BF_MESSAGE_REQUEST:
+	case BF_MESSAGE_ANSWER:
+	case BF_MESSAGE_CLOCK_BACK:
+	case BF_MESSAGE_STOP:
+	case BF_MESSAGE_END: break;
+	}
+	return BF_INBOX_KEEP_BOTH;
+}
+
 bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message)
 {
 	struct bf_message *copy = bf_alloc(sizeof(*copy));
 
-	if (copy != NULL) {
-		*copy = *message;
-		bf_inbox_post(&runtime->inboxes[thread], &copy->link);
+	if (copy == NULL) {
+		return false;
 	}
-	return copy != NULL;
+	*copy = *message;
+	struct bf_link *left = bf_inbox_post_merged(&runtime->inboxes[thread], &copy->link, merge);
+	if (left != NULL) {
+		bf_message_free(BF_CONTAINER(left, struct bf_message, link));
+	}
+	return true;
 }
 
 void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,

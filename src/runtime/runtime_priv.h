@@ -60,7 +60,8 @@ struct bf_runtime {
 };
 
 struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime);
-/* Post a copy of the message. False: there is no memory for it. Most messages may be lost, because they
+/* Post a copy of the message, merged with one that waits and is of its kind (inbox.h). False: there is no
+ * memory for it. Most messages may be lost, because they
  * are repeated or looked for by their receiver at the next tick. */
 bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message);
 void bf_message_free(struct bf_message *message);
