@@ -66,7 +66,6 @@ static void new_machines(struct sim_process *process)
 	struct bf_planner_config planner = {.zones = c->zones,
 			.tz_version = tz_version,
 			.tick = c->beat / 2,
-			.lease = 4 * c->beat,
 			.seed = bf_jitter_next(&sim->chance)};
 	struct bf_dispatcher_config dispatcher = {.max_runs = c->max_runs,
 			.max_bytes = c->max_bytes,

@@ -13,9 +13,6 @@
 #include "base/assert.h"
 #include "base/timefmt.h"
 
-/* Set once by `main`. */
-static enum bf_log_level system_level = BF_LOG_INFO;
-
 static int64_t clock_us(clockid_t clock)
 {
 	struct timespec now;
@@ -55,8 +52,8 @@ static void system_log(void *data, enum bf_log_level level, const char *line)
 	char time[BF_TIME_TEXT_BYTES];
 
 	(void)data;
-	if (level > system_level) {
-		return;
+	if (level > BF_LOG_INFO) {
+		return; /* debug lines are for sinks of those who look for them */
 	}
 	bf_time_format(clock_us(CLOCK_REALTIME) / 1000 * 1000, 0, time);
 	(void)fprintf(stderr, "%s level=%s %s\n", time, names[level], line);
@@ -90,11 +87,6 @@ enum belfry_status bf_condition_init(pthread_cond_t *condition)
 	int code = pthread_cond_init(condition, &attributes);
 	(void)pthread_condattr_destroy(&attributes);
 	return code == 0 ? BELFRY_OK : BELFRY_NOMEM;
-}
-
-void bf_env_set_level(enum bf_log_level level)
-{
-	system_level = level;
 }
 
 void bf_log(const struct bf_env *env, enum bf_log_level level, const char *format, ...)

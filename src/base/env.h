@@ -33,8 +33,6 @@ struct bf_env {
 
 /* The real one: clock_gettime, getrandom, one line to standard error with time and level. */
 const struct bf_env *bf_env_system(void);
-/* Lines above this level are not written by the system's sink. Set before threads exist. */
-void bf_env_set_level(enum bf_log_level level);
 
 /* The monotonic clock `wait` from now: what condition variables are waited on with. */
 struct timespec bf_monotonic_in(belfry_duration wait);

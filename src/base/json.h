@@ -173,20 +173,4 @@ static inline void bf_json_write_id(struct bf_json_writer *writer, const char *n
 	bf_json_write_text(writer, name, text);
 }
 
-static inline bool bf_json_reader_id(struct bf_json_reader *reader, const char *name,
-		unsigned flags, struct belfry_id *ret_id)
-{
-	struct belfry_str text;
-
-	if (!bf_json_reader_string(reader, name, flags, 0, SIZE_MAX, &text)) {
-		return false;
-	}
-	if (belfry_id_parse(text, ret_id) != BELFRY_OK) {
-		bf_json_reader_refuse(reader, name, NULL, BELFRY_INVALID,
-				"\"%s\" is not an id: use the 36 characters of a UUID", name);
-		return false;
-	}
-	return true;
-}
-
 #endif

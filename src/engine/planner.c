@@ -65,19 +65,6 @@ void bf_planner_free(struct bf_planner *planner)
 	bf_free(planner);
 }
 
-void bf_planner_set_zones(struct bf_planner *planner, struct belfry_zones *zones,
-		const char *tz_version)
-{
-	struct bf_rules *rules;
-
-	if (bf_rules_new(zones, RULES_MAX, &rules) == BELFRY_OK) {
-		bf_rules_free(planner->rules);
-		planner->rules = rules;
-		planner->config.zones = zones;
-		planner->config.tz_version = tz_version;
-	}
-}
-
 struct belfry_arena *bf_planner_arena(struct bf_planner *planner)
 {
 	return &planner->arena;

@@ -41,7 +41,6 @@ struct bf_planner_config {
 	const char *tz_version;     /* borrowed: what cursors and Runs are marked with */
 	const struct bf_env *trace; /* for debug lines alone; may be NULL */
 	belfry_duration tick;       /* longest sleep without looking */
-	belfry_duration lease;
 	int64_t max_active;
 	uint32_t max_rows; /* of one plan; 0: 1000 */
 	uint64_t seed;     /* of jitter */
@@ -107,8 +106,5 @@ const struct bf_planner_counts *bf_planner_counts(const struct bf_planner *plann
 bool bf_planner_is_idle(const struct bf_planner *planner);
 /* After STOP: no commit is under way that was begun before it, and all that was born is told. */
 bool bf_planner_has_stopped(const struct bf_planner *planner);
-/* The tz database was read anew (the old zones stay alive until the planner is freed). */
-void bf_planner_set_zones(struct bf_planner *planner, struct belfry_zones *zones,
-		const char *tz_version);
 
 #endif

@@ -23,8 +23,6 @@
 #define BF_DEPLOYMENT_LABELS       64
 #define BF_DEPLOYMENT_HEADERS      32
 #define BF_DEPLOYMENT_URL_BYTES    2048
-/* Of a request body that holds one: prompt and input, with room for escapes. */
-#define BF_DEPLOYMENT_BODY_BYTES (4 * 1024 * 1024)
 
 /* The one owner of a host without tokens. */
 #define BF_OWNER_DEFAULT "default"

@@ -113,7 +113,6 @@ static enum belfry_status new_machines(struct bf_runtime *runtime)
 			.zones = c->zones,
 			.tz_version = tz_version,
 			.tick = c->tick,
-			.lease = c->lease,
 			.max_active = c->max_active,
 			.seed = random64(runtime->env),
 	};

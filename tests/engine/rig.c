@@ -51,7 +51,6 @@ struct rig *rig_new(struct rig_world *world, uint64_t seed)
 	struct bf_planner_config planner = {.zones = zones(),
 			.tz_version = "2026a",
 			.tick = BELFRY_SECOND,
-			.lease = 8 * BELFRY_SECOND,
 			.seed = seed};
 	struct bf_dispatcher_config dispatcher = {.max_runs = 20,
 			.max_bytes = 1 << 20,

@@ -23,7 +23,6 @@ static int set_up(void **state)
 	struct bf_planner_config config = {.zones = zones(),
 			.tz_version = "2026a",
 			.tick = TICK,
-			.lease = LEASE,
 			.seed = 1};
 
 	assert_int_equal(bf_planner_new(&config, &b->planner), BELFRY_OK);
