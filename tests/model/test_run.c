@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include <belfry/schedule.h>
+
 #include "base/timefmt.h"
 #include "model/run.h"
 
@@ -275,6 +277,17 @@ static void names_outside_their_lists_read_as_a_question_mark(void **state)
 	assert_string_equal(belfry_trigger_name(BELFRY_TRIGGER_BACKFILL), "backfill");
 }
 
+static void each_phase_has_its_name(void **state)
+{
+	(void)state;
+	assert_string_equal(belfry_phase_name(BELFRY_PHASE_ACTIVE), "active");
+	assert_string_equal(belfry_phase_name(BELFRY_PHASE_PAUSED), "paused");
+	assert_string_equal(belfry_phase_name(BELFRY_PHASE_EXHAUSTED), "exhausted");
+	assert_string_equal(belfry_phase_name(BELFRY_PHASE_QUARANTINED), "quarantined");
+	assert_string_equal(belfry_phase_name((enum belfry_phase)4), "?");
+	assert_string_equal(belfry_phase_name((enum belfry_phase) - 1), "?");
+}
+
 int run_run_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +304,7 @@ int run_run_tests(void)
 			cmocka_unit_test(final_states_are_never_left_and_call_nothing),
 			cmocka_unit_test(each_state_has_the_status_of_the_contract),
 			cmocka_unit_test(names_outside_their_lists_read_as_a_question_mark),
+			cmocka_unit_test(each_phase_has_its_name),
 	};
 	return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }
