@@ -21,14 +21,14 @@ struct bench {
 	struct bf_buf definition;
 };
 
-static void set_up_with(void **state, uint32_t max_runs)
+static void set_up_with(void **state, uint32_t max_runs, uint64_t seed)
 {
 	struct bench *b = test_calloc(1, sizeof(*b));
 	struct bf_dispatcher_config config = {.max_runs = max_runs,
 			.max_bytes = 1000,
 			.recovery_limit = 3,
 			.tick = TICK,
-			.seed = 5};
+			.seed = seed};
 
 	assert_int_equal(bf_dispatcher_new(&config, &b->dispatcher), BELFRY_OK);
 	b->now = boot(1000 * BELFRY_SECOND);
@@ -38,13 +38,13 @@ static void set_up_with(void **state, uint32_t max_runs)
 
 static int set_up(void **state)
 {
-	set_up_with(state, 100);
+	set_up_with(state, 100, 5);
 	return 0;
 }
 
 static int set_up_one_place(void **state)
 {
-	set_up_with(state, 1);
+	set_up_with(state, 1, 5);
 	return 0;
 }
 
@@ -346,6 +346,29 @@ static void t029_t034_waits_double_within_half_of_themselves_and_are_bounded(voi
 		}
 		nominal = BF_MIN(2 * nominal, BELFRY_MINUTE);
 	}
+}
+
+/* What failed together at two replicas does not come back together. */
+static void t034_two_seeds_wait_differently_and_one_seed_the_same(void **state)
+{
+	belfry_duration waits[3][8];
+	size_t different = 0;
+
+	for (size_t i = 0; i < BF_COUNT(waits); i++) {
+		void *bench = NULL;
+		set_up_with(&bench, 100, i == 2 ? 6 : 5);
+		begin(bench);
+		for (uint32_t failures = 0; failures < BF_COUNT(waits[i]); failures++) {
+			waits[i][failures] = wait_after(bench, failures, retry_r);
+		}
+		(void)tear_down(&bench);
+	}
+	assert_memory_equal(waits[0], waits[1], sizeof(waits[0]));
+	for (size_t i = 0; i < BF_COUNT(waits[0]); i++) {
+		different += waits[0][i] != waits[2][i];
+	}
+	assert_true(different >= BF_COUNT(waits[0]) - 1);
+	(void)state;
 }
 
 static void t030_retries_that_are_spent_fail_the_run_once(void **state)
@@ -1081,6 +1104,7 @@ int run_dispatcher_tests(void)
 			CASE(an_answer_to_another_question_fails_the_run),
 			CASE(a_run_whose_payload_is_gone_ends),
 			CASE(t029_t034_waits_double_within_half_of_themselves_and_are_bounded),
+			cmocka_unit_test(t034_two_seeds_wait_differently_and_one_seed_the_same),
 			CASE(t030_retries_that_are_spent_fail_the_run_once),
 			CASE(with_one_attempt_its_own_error_is_the_runs),
 			CASE(a_wait_that_the_target_asks_for_is_no_attempt_for_a_day),
