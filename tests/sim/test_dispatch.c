@@ -274,7 +274,6 @@ SCENE(t040_a_queued_run_outlives_its_creator)
 	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 1);
 
 	put(&s, "a", "0 0 1 1 *");
-	bf_sim_outage(s.sim, 0);
 	bf_sim_freeze(s.sim, 0);
 	struct belfry_id id = bf_sim_enqueue(s.sim, "a", NULL);
 	bf_sim_crash(s.sim, 0);
