@@ -5,6 +5,7 @@
  * Not here  removals (removal.c), lists and the shape that is answered (deployments_view.c), JSON (deployment_read.c). */
 #include "host/deployments.h"
 
+#include "base/crash.h"
 #include "base/error.h"
 #include "host/backend.h"
 #include "host/deployments_priv.h"
@@ -70,6 +71,7 @@ static void undo_create(struct bf_host *host, const struct bf_deployment *d,
 {
 	struct belfry_error failure = {0};
 
+	BF_CRASH_POINT("undo-begun");
 	if (bf_record_remove(host, bf_str(d->id), 0, &failure) != BELFRY_OK) {
 		log_left_over(host, d->id, "remove_record", &failure);
 	} else if (belfry_status_class(applied) != BELFRY_CLASS_CALLER &&
@@ -89,6 +91,7 @@ static enum belfry_status store_new(struct bf_host *host, struct bf_deployment *
 	if (status != BELFRY_OK) {
 		return status;
 	}
+	BF_CRASH_POINT("record-saved");
 	status = apply(host, d, err);
 	if (status != BELFRY_OK) {
 		undo_create(host, d, status);
@@ -139,6 +142,7 @@ static void restore(struct bf_host *host, struct bf_deployment *old, int64_t rev
 {
 	struct belfry_error failure = {0};
 
+	BF_CRASH_POINT("restore-begun");
 	old->revision = revision;
 	if (bf_record_save(host, old, &failure) != BELFRY_OK) {
 		log_left_over(host, old->id, "restore_record", &failure);
@@ -160,6 +164,7 @@ static enum belfry_status store_change(struct bf_host *host, struct bf_deploymen
 	if (status != BELFRY_OK) {
 		return status;
 	}
+	BF_CRASH_POINT("change-saved");
 	status = apply(host, changed, err);
 	if (status != BELFRY_OK) {
 		restore(host, old, changed->revision);

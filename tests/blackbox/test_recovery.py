@@ -80,6 +80,67 @@ def test_b01_a_kill_inside_a_removal_is_finished_by_the_next_start(make_server, 
     assert id_ in {r['deployment_id'] for r in server.runs()}  # they stay
 
 
+def ask_and_die(server, point, method, path, body):
+    """A host that dies at the point while it carries out the request; and the next one."""
+    server.stop()
+    server.start(crash_point=point)
+    with pytest.raises((OSError, http.client.HTTPException)):
+        server.api(method, path, body)
+    server.wait_death()
+    server.start()
+
+
+def body_of(name, url):
+    return {'name': name, 'rule': {'cron': '* * * * * *'}, 'target': {'kind': 'webhook', 'url': url}}
+
+
+def test_b01_a_kill_between_a_new_record_and_the_engine_leaves_one_that_fires(make_server, receiver):
+    server = make_server(binary=belfry.TEST_BINARY)
+    ask_and_die(server, 'record-saved', 'POST', '/v1/deployments', body_of('bell', receiver.url))
+    (made,) = server.items('/v1/deployments')
+    assert made['name'] == 'bell'
+    call = receiver.wait_calls(1)[0]
+    assert call.run == belfry.due_id(made['id'], call.due_at)
+    assert call.due_at >= int(server.spawned)
+
+
+def test_b01_a_kill_between_a_changed_record_and_the_engine_leaves_the_change(make_server, receiver):
+    server = make_server(binary=belfry.TEST_BINARY)
+    id_ = server.create('bell', '* * * * * *', receiver.url + '/old')['id']
+    receiver.wait_calls(1, path='/old')
+    ask_and_die(server, 'change-saved', 'PATCH', f'/v1/deployments/{id_}',
+                {'target': {'kind': 'webhook', 'url': receiver.url + '/new'}})
+    assert server.show(id_)['target']['url'].endswith('/new')
+    receiver.wait_calls(3, path='/new')
+    assert not [c for c in receiver.seen(path='/old') if c.due_at > server.answering]
+
+
+@pytest.mark.parametrize('is_new', [True, False])
+def test_b01_a_kill_while_a_refused_change_is_undone_leaves_nothing_that_only_seems_to_fire(
+        make_server, receiver, is_new):
+    """There is no room for one more active schedule: the record goes again, and the host dies just before.
+    Once there is room, what is listed as enabled fires, and what is not listed does not."""
+    server = make_server(binary=belfry.TEST_BINARY, max_active_schedules=1)
+    first = server.create('first', '* * * * * *', receiver.url + '/first')['id']
+    if is_new:
+        ask_and_die(server, 'undo-begun', 'POST', '/v1/deployments', body_of('second', receiver.url + '/second'))
+    else:
+        second = server.create('second', '* * * * * *', receiver.url + '/second', enabled=False)['id']
+        ask_and_die(server, 'restore-begun', 'PATCH', f'/v1/deployments/{second}', {'enabled': True})
+    receiver.wait_calls(2, path='/first')
+    server.delete(first)
+    server.stop()
+    server.start()
+    at = float(belfry.next_second(1))
+    listed = {d['name']: d['enabled'] for d in server.items('/v1/deployments')}
+    assert set(listed) <= {'second'}
+    if listed.get('second'):
+        receiver.wait_calls(1, path='/second', due_at=at)
+    else:
+        belfry.wait_until(at + 1)
+        assert receiver.seen(path='/second') == []
+
+
 def test_t051_run_now_outlives_a_kill_at_once(server, receiver):
     id_ = server.create('bell', NEVER, receiver.url)['id']
     for _ in range(5):
