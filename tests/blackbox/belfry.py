@@ -297,7 +297,8 @@ class Client:
 
 
 def clean_environment(**more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith('BELFRY_') and k != 'NOTIFY_SOCKET'}
+    env = {k: v for k, v in os.environ.items()
+           if not k.startswith('BELFRY_') and k not in ('NOTIFY_SOCKET', 'WATCHDOG_USEC')}
     env.update({k: str(v) for k, v in more.items()})
     return env
 
@@ -305,14 +306,15 @@ def clean_environment(**more):
 class Server:
     """`belfry serve` in a folder of its own. start() may come again after kill() or stop()."""
 
-    def __init__(self, binary=None, arguments=('--allow-private-targets',), folder=None, **settings):
+    def __init__(self, binary=None, arguments=('--allow-private-targets',), folder=None, environment=(),
+                 **settings):
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix='belfry-test-'))
         self.owns_folder = folder is None
         self.data = self.folder / 'data'
         self.log = self.folder / 'log'
         self.binary = binary or BINARY
         self.arguments = list(arguments)
-        self.settings = {f'BELFRY_{k.upper()}': v for k, v in settings.items()}
+        self.settings = {**{f'BELFRY_{k.upper()}': v for k, v in settings.items()}, **dict(environment)}
         self.process = None
         self.url = None
         self.spawned = None  # wall clock before the process was made

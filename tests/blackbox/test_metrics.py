@@ -1,7 +1,11 @@
 """Each metric of interface.md moves when its event is provoked; health, readiness and the log."""
 import re
+import resource
+import socket
 import threading
 import time
+
+import pytest
 
 import belfry
 
@@ -115,15 +119,119 @@ def test_b20_takeovers(server, receiver):
     gate.set()
 
 
-def test_b20_b21_steps_stand_still_while_the_process_does(make_server):
-    """step_last_seconds is young while all goes well, and a freeze of three leases is told once it ends."""
+LEASE = 0.6
+STEPS = [f'belfry_step_last_seconds{{step="{step}"}}' for step in ('planner', 'dispatcher', 'keeper')]
+
+
+def test_b20_b21_steps_are_young_while_all_goes_well(make_server):
     server = make_server(lease='PT0.6S', beat='PT0.1S')
     for _ in range(20):
         metrics = server.metrics()
-        for step in ('planner', 'dispatcher', 'keeper'):
-            assert metrics[f'belfry_step_last_seconds{{step="{step}"}}'] < 1.8
+        assert all(metrics[step] < 3 * LEASE for step in STEPS)
     assert abs(metrics['belfry_clock_offset_seconds']) < 1
     assert server.api('GET', '/readyz').status == 200
+
+
+def test_b20_b21_a_freeze_of_three_leases_is_noticed_and_left_behind(make_server, receiver):
+    """Whoever asks first after the freeze may be quicker than the steps: then readyz says what the metrics
+    say. Then they go on by themselves."""
+    server = make_server(lease='PT0.6S', beat='PT0.1S')
+    server.freeze()
+    frozen = time.time()
+    belfry.wait_until(frozen + 3 * LEASE + 0.5)
+    answers = {}
+
+    def ask():
+        answers['ready'] = server.api('GET', '/readyz')
+    asking = threading.Thread(target=ask)
+    asking.start()  # it waits in the host's socket
+    server.thaw()
+    asking.join()
+    assert answers['ready'].status in (200, 503)
+    if answers['ready'].status == 503:
+        assert 'stood still' in answers['ready'].detail or 'store' in answers['ready'].detail
+    belfry.wait_for(server.is_ready, 'readiness')
+    belfry.wait_for(lambda: all(server.metrics()[step] < 3 * LEASE for step in STEPS), 'steps that go on')
+    assert 'what=incarnation-lost' in server.log_text()
+    id_ = server.create('bell', NEVER, receiver.url)['id']
+    server.wait_run(server.run_now(id_)['id'])
+
+
+class Watchdog:
+    """What systemd is: a datagram socket that is told READY=1 and WATCHDOG=1."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.told = []  # (wall clock, text)
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
+
+    def listen(self):
+        while (text := self.socket.recv(1000).decode()) != 'CLOSE':
+            self.told.append((time.time(), text))
+
+    def texts(self):
+        return [text for _, text in self.told]
+
+    def fed_since(self, instant):
+        return [at for at, text in list(self.told) if text == 'WATCHDOG=1' and at > instant]
+
+    def close(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
+            own.sendto(b'CLOSE', self.path)
+        self.thread.join()
+        self.socket.close()
+
+    def wait_fed(self, instant, count=2, seconds=20):
+        belfry.wait_for(lambda: len(self.fed_since(instant)) >= count, 'the watchdog is fed', seconds)
+
+
+@pytest.fixture
+def watchdog(tmp_path):
+    watchdog = Watchdog(tmp_path / 'notify')
+    yield watchdog
+    watchdog.close()
+
+
+def make_watched(make_server, watchdog):
+    server = make_server(lease='PT0.6S', beat='PT0.1S',
+                         environment={'NOTIFY_SOCKET': watchdog.path, 'WATCHDOG_USEC': '200000'})
+    belfry.wait_for(lambda: 'READY=1' in watchdog.texts(), 'READY=1')
+    watchdog.wait_fed(time.time(), 5)
+    return server
+
+
+def test_b21_the_watchdog_is_fed_while_ready_and_not_while_the_store_is_away(make_server, watchdog):
+    server = make_watched(make_server, watchdog)
+    limit = (0, resource.RLIM_INFINITY)
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, limit)
+    belfry.wait_for(lambda: not server.is_ready(), 'readyz 503')
+    away = time.time()
+    belfry.wait_until(away + 0.3)  # what was under way
+    assert not server.is_ready()
+    since = time.time()
+    belfry.wait_until(since + 1.5)
+    assert not server.is_ready()
+    assert watchdog.fed_since(since) == []
+    resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    watchdog.wait_fed(time.time())
+    assert server.is_ready()
+    assert watchdog.texts().count('READY=1') == 1
+    server.stop()
+    belfry.wait_for(lambda: watchdog.texts()[-1] == 'STOPPING=1', 'STOPPING=1')
+
+
+def test_b21_the_watchdog_is_not_fed_while_the_process_is_frozen(make_server, watchdog):
+    server = make_watched(make_server, watchdog)
+    server.freeze()
+    frozen = time.time()
+    belfry.wait_until(frozen + 3 * LEASE + 0.5)
+    assert watchdog.fed_since(frozen + 0.2) == []
+    server.thaw()
+    watchdog.wait_fed(time.time())
+    belfry.wait_for(server.is_ready, 'readiness')
 
 
 def test_a_start_is_told_once_and_never_as_a_fault(make_server):
