@@ -27,7 +27,7 @@ TEST_BINARY = os.environ.get('BELFRY_TEST_BINARY', str(ROOT / 'build-asan' / 'be
 SANITIZER_WORDS = ('AddressSanitizer', 'LeakSanitizer', 'ThreadSanitizer', 'runtime error:')
 TERMINAL = ('COMPLETED', 'FAILED', 'CANCELLED', 'SKIPPED', 'UNKNOWN')
 
-refusals = []  # (what was asked, status, text) of every answer that was no success
+refusals = []  # (what was asked, all that was sent, status, text) of every answer that was no success
 
 
 # --- time ---
@@ -270,6 +270,27 @@ class Reply:
         return self.json.get('detail', '')
 
 
+def json_strings(body):
+    """Names and strings of a JSON body as they read, without escapes."""
+    found = []
+
+    def note(value):
+        if isinstance(value, dict):
+            found.extend(value)
+            for member in value.values():
+                note(member)
+        elif isinstance(value, list):
+            for member in value:
+                note(member)
+        elif isinstance(value, str):
+            found.append(value)
+    try:
+        note(json.loads(body or b'null'))
+    except (ValueError, RecursionError):
+        pass
+    return ' '.join(['', *found])
+
+
 class Client:
     """One connection that is kept; for many requests in a row."""
 
@@ -289,7 +310,10 @@ class Client:
         response = self.http.getresponse()
         reply = Reply(response.status, response.headers, response.read())
         if reply.status >= 400:
-            refusals.append((f'{method} {path}'[:200], reply.status, reply.body.decode('utf-8', 'replace')))
+            sent = ' '.join([urllib.parse.unquote(path), *map(str, fields.values())])
+            sent += (body or b'').decode('utf-8', 'replace')
+            refusals.append((f'{method} {path}'[:200], sent + json_strings(body), reply.status,
+                             reply.body.decode('utf-8', 'replace')))
         return reply
 
     def close(self):

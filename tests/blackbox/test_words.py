@@ -10,15 +10,21 @@ ENGINE_WORDS = [
     r'libcurl', r'\bcurl', r'microhttpd', r'jansson', r'pthread', r'\bmutex\b', r'\.c:\d', r'/tmp/', r'/var/', r'/home/',
     r'/usr/', r'strerror', r'no such file', r'permission denied', r'disk i/o', r'disk is full', r'0x[0-9a-f]{6}',
     r'belfry_[a-z]+', r'\bbf_', r'segmentation', r'assert', r'stack', r'zoneinfo', r'tzif', r'\bnull\)']
-# Words that a caller has sent come back in quotes; these refusals are about them.
-SENT = re.compile(r'"[^"]*"')
+QUOTED = re.compile(r'"([^"]*)"')
+FEWEST = 100  # refusals that a run of all the tests has seen, and more
 
 
-def test_t066_no_refusal_holds_an_engine_word(make_server):
+def is_sent(words, sent):
+    """What is quoted came from the caller: the request has it, as it is or with a cut end."""
+    return words.removesuffix('...') in sent
+
+
+def test_t066_no_refusal_holds_an_engine_word(make_server, request):
     server = make_server()
     server.api('GET', '/v1/deployments/x')
-    assert belfry.refusals
-    for asked, status, text in belfry.refusals:
+    is_whole = len({item.module.__name__ for item in request.session.items}) > 10
+    assert len(belfry.refusals) >= (FEWEST if is_whole else 1)
+    for asked, sent, status, text in belfry.refusals:
         if status == 416 and text == '':
             continue  # told by Content-Range
         try:
@@ -26,7 +32,7 @@ def test_t066_no_refusal_holds_an_engine_word(make_server):
         except ValueError:
             raise AssertionError(f'{asked} {status}: {text[:200]} is no JSON') from None
         told = ' '.join(str(v) for k, v in problem.items() if k in ('title', 'detail', 'pointer', 'code', 'type'))
-        told = SENT.sub('""', told).lower()
+        told = QUOTED.sub(lambda found: '""' if is_sent(found[1], sent) else found[0], told).lower()
         for word in ENGINE_WORDS:
             assert not re.search(word, told), (word, asked, text[:400])
         assert problem['code'] != 'INTERNAL', (asked, text[:400])
