@@ -1,5 +1,6 @@
 """Which due times fire: across stops, kills, freezes, edits and switches. Times are seconds, so that a
 test is short; every deployment here has a grace of nothing unless it says so."""
+import threading
 import time
 
 import pytest
@@ -159,19 +160,30 @@ def test_t041_a_holder_that_lost_its_lease_stops_calling(quick, receiver):
     assert calls[1].fence > calls[0].fence
 
 
-def test_t041_an_open_call_over_a_long_freeze_is_taken_up_once(quick, receiver):
-    """The answer came while the process was frozen past its lease: the Run ends under its one id."""
-    receiver.answer = lambda call: belfry.Answer(delay=1) if len(receiver.seen(run=call.run)) == 1 else None
+@pytest.mark.parametrize('is_answered', [True, False])
+def test_t041_an_open_call_over_a_long_freeze_is_taken_up_once(quick, receiver, is_answered):
+    """The answer came while the process was frozen past its lease, or is still to come when it wakes up: the
+    lost holder calls no more, nor stores an answer; the Run is taken up once, under a higher fence."""
+    gate = threading.Event()
+    receiver.answer = lambda call: belfry.Answer(gate=gate) if len(receiver.seen(run=call.run)) == 1 else None
     id_ = quick.create('bell', '0 0 1 1 *', receiver.url)['id']
     run = quick.run_now(id_)['id']
-    receiver.wait_calls(1, run=run)
+    lost = receiver.wait_calls(1, run=run)[0].fence
     quick.freeze()
-    belfry.wait_until(time.time() + 4)
+    frozen = time.time()
+    if is_answered:
+        gate.set()
+    belfry.wait_until(frozen + 4)
     quick.thaw()
     ended = quick.wait_run(run)
+    gate.set()
     fences = [c.fence for c in receiver.seen(run=run)]
+    if is_answered:
+        assert len(fences) <= 2
+    else:
+        assert len(fences) == 2  # the first call is never answered: the second one ended it
     assert fences == sorted(set(fences))
-    assert len(fences) <= 2
+    assert fences.count(lost) == 1
     assert ended['session_id'] is not None
     assert {r['id'] for r in quick.runs(id_)} == {run}
 
