@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "host/deployments.h"
+#include "model/run.h"
 #include "test_targets_server.h"
 
 struct dispatch_fixture {
@@ -301,7 +302,87 @@ static void an_address_that_is_no_longer_allowed_is_not_called(void **state)
 	assert_int_equal(test_server_requests(f->server), 0);
 }
 
-/* A second process: its own provider, webhook and host, on the same store. */
+/* A Run of the schedule in the store, claimed by an incarnation; its fence and id go into the
+ * invocation. */
+static void claim_in_store(struct bf_store *store, const struct fake_schedule *schedule,
+		struct belfry_invocation *invocation)
+{
+	struct belfry_beat beat = {.size = sizeof(beat),
+			.kind = BELFRY_BEAT_REGISTER,
+			.incarnation = {{1}},
+			.identity = BF_STR("test")};
+	struct belfry_schedule_put put = {.revision = schedule->revision,
+			.definition = BF_STR("opaque")};
+	struct belfry_new_run run = {.trigger = BELFRY_TRIGGER_SCHEDULE,
+			.state = BELFRY_RUN_DISPATCHING,
+			.due_at = invocation->due_at,
+			.ready_at = invocation->due_at,
+			.stands_for = 1};
+	struct belfry_advance_item item = {.schedule = bf_str(schedule->id),
+			.put = &put,
+			.cursor = BELFRY_TIME_NEVER,
+			.decided_at = invocation->due_at};
+	struct belfry_advance advance = {.size = sizeof(advance),
+			.holder = beat.incarnation,
+			.items = &item,
+			.item_count = 1};
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+
+	assert_int_equal(bf_store_beat(store, &beat, &arena, NULL), BELFRY_OK);
+	belfry_arena_fini(&arena);
+	assert_int_equal(bf_store_advance(store, &advance, NULL), BELFRY_OK);
+	assert_int_equal(item.result, BELFRY_OK);
+	item = (struct belfry_advance_item){.schedule = bf_str(schedule->id),
+			.expect_version = item.version,
+			.cursor = BELFRY_TIME_NEVER,
+			.decided_at = invocation->due_at,
+			.runs = &run,
+			.run_count = 1};
+	assert_int_equal(belfry_run_id(bf_str(schedule->id), run.due_at, &run.id), BELFRY_OK);
+	assert_int_equal(bf_store_advance(store, &advance, NULL), BELFRY_OK);
+	assert_int_equal(item.result, BELFRY_OK);
+	assert_true(run.is_inserted);
+	invocation->run = run.id;
+	invocation->fence = advance.fence;
+	invocation->attempt = 1;
+}
+
+/* What a dispatcher does with the answer to admit_turn. */
+static enum belfry_status record_turn(struct bf_store *store,
+		const struct belfry_invocation *invocation, const struct belfry_reply *reply)
+{
+	struct belfry_record record = {.kind = BELFRY_RECORD_TURN,
+			.run = invocation->run,
+			.fence = invocation->fence,
+			.attempt = invocation->attempt,
+			.step = BELFRY_STEP_TURN,
+			.turn = bf_str(reply->text),
+			.status = reply->outcome.status};
+
+	assert_int_equal(bf_store_record(store, &record, 1, NULL), BELFRY_OK);
+	return record.result;
+}
+
+static void expect_one_run(struct bf_store *store, const struct belfry_invocation *invocation,
+		const char *turn)
+{
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_list list = {.size = sizeof(list),
+			.kind = BELFRY_LIST_RUNS,
+			.schedule = invocation->schedule,
+			.limit = 10};
+
+	assert_int_equal(bf_store_list(store, &list, &arena, NULL), BELFRY_OK);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(bf_id_compare(list.runs[0].id, invocation->run), 0);
+	assert_int_equal(list.runs[0].state, BELFRY_RUN_DISPATCHED);
+	assert_int_equal(list.runs[0].status, BELFRY_STATUS_COMPLETED);
+	assert_true(bf_str_equal(list.runs[0].turn, bf_str(turn)));
+	belfry_arena_fini(&arena);
+}
+
+/* A second process: its own provider, webhook and host, on the same store. Each records the answers
+ * that it got, as long as the store takes them. */
 static void b16_the_same_invocation_twice_at_once_is_one_session_and_one_turn(void **state)
 {
 	struct dispatch_fixture *f = *state;
@@ -310,7 +391,11 @@ static void b16_the_same_invocation_twice_at_once_is_one_session_and_one_turn(vo
 	struct host_fixture other;
 	struct belfry_reply replies[4];
 	struct bf_buf output = {0};
+	char own[BELFRY_ID_TEXT_BYTES];
+	size_t taken = 0;
 
+	claim_in_store(f->host.store, schedule, &invocation);
+	belfry_id_format(invocation.run, own);
 	host_fixture_begin(&other);
 	bf_store_close(other.store);
 	other.store = f->host.store;
@@ -323,15 +408,20 @@ static void b16_the_same_invocation_twice_at_once_is_one_session_and_one_turn(vo
 		const struct belfry_handler *handler = i % 2 == 0 ? f->host.fake.handler
 								  : other.fake.handler;
 		fake_reply_init(&replies[i]);
-		invocation.fence = 77 + i;
-		handler->admit_turn(handler->data, &invocation, bf_str(run_text), &replies[i]);
+		handler->admit_turn(handler->data, &invocation, bf_str(own), &replies[i]);
 	}
 	for (size_t i = 0; i < BF_COUNT(replies); i++) {
 		fake_reply_wait(&replies[i]);
 		assert_int_equal(replies[i].kind, FAKE_REPLY_TURN);
-		assert_string_equal(replies[i].text, run_text); /* one turn */
+		assert_string_equal(replies[i].text, own); /* one turn */
+		enum belfry_status status = record_turn(i % 2 == 0 ? f->host.store : other.store,
+				&invocation, &replies[i]);
+		assert_true(status == BELFRY_OK || status == BELFRY_STALE);
+		taken += status == BELFRY_OK;
 		fake_reply_fini(&replies[i]);
 	}
+	assert_int_equal(taken, 1); /* however many calls there were */
+	expect_one_run(f->host.store, &invocation, own);
 	read_output(f, invocation.run, &output); /* one place for the output */
 	assert_int_equal(output.len, 40);
 	bf_buf_fini(&output);
