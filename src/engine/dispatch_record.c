@@ -81,13 +81,17 @@ static void draft_retry(struct bf_dispatcher *dispatcher, struct bf_held *held,
 			bf_time_add(store_now, wait) <=
 					bf_time_add(held->run.started_at, AFTER_WITHIN);
 	bool is_spent = held->run.failures + 1 >= held->run.policy.max_attempts;
+	/* What went wrong last is said also where the Run ends because attempts are spent. */
+	struct belfry_str message = answer->message.len > 0
+			? answer->message
+			: bf_str(belfry_run_error_text(answer->error));
 
 	if (!is_free && is_spent) {
 		/* With one attempt its own error says more than that attempts are spent. */
 		bool is_only = held->run.policy.max_attempts == 1;
 		draft_failed(dispatcher, held,
-				is_only ? answer->error : BELFRY_RUN_ERROR_RETRIES_SPENT,
-				answer->message, answer->detail);
+				is_only ? answer->error : BELFRY_RUN_ERROR_RETRIES_SPENT, message,
+				answer->detail);
 		return;
 	}
 	wait = is_free ? wait : BF_MAX(after, backoff(dispatcher, held));

@@ -111,16 +111,23 @@ static enum belfry_status begin_revision(struct bf_planner *planner,
 		status = bf_rules_find(planner->rules, request->schedule, request->revision,
 				&definition, &rule, NULL);
 	}
+	bool is_enabled = (request->put.flags & BELFRY_SCHEDULE_F_ENABLED) != 0;
+	item->flags |= is_enabled ? 0 : BELFRY_ADVANCE_F_END_UNSTARTED;
+	if (status == BELFRY_INVALID_SCHEDULE && !is_enabled) {
+		/* Its zone is gone: to be switched off it need not be evaluated. */
+		item->put = &request->put;
+		item->cursor = BELFRY_TIME_NEVER;
+		item->phase = BELFRY_PHASE_ACTIVE;
+		return BELFRY_OK;
+	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	bool is_enabled = (request->put.flags & BELFRY_SCHEDULE_F_ENABLED) != 0;
 	bool has_next = belfry_rule_next(rule, planner->rows.now, &next) == BELFRY_OK;
 	item->put = &request->put;
 	item->cursor = is_enabled && has_next ? next : BELFRY_TIME_NEVER;
 	item->phase = has_next ? BELFRY_PHASE_ACTIVE : BELFRY_PHASE_EXHAUSTED;
 	item->phase_reason = has_next ? BF_STR("") : BF_STR("the rule has no further due time");
-	item->flags |= is_enabled ? 0 : BELFRY_ADVANCE_F_END_UNSTARTED;
 	return BELFRY_OK;
 }
 

@@ -69,8 +69,10 @@ static enum belfry_status parse(struct bf_rules *rules, const struct bf_definiti
 	options.gap = definition->policies.dst_gap;
 	options.fold = definition->policies.dst_fold;
 	options.anchor = definition->anchor;
-	return belfry_rule_new(rules->zones, definition->rule, definition->zone, &options, ret_rule,
-			err);
+	enum belfry_status status = belfry_rule_new(rules->zones, definition->rule,
+			definition->zone, &options, ret_rule, err);
+	/* A damaged zone file is this machine's fault, not the row's: others may evaluate it. */
+	return status == BELFRY_CORRUPT ? BELFRY_INVALID_SCHEDULE : status;
 }
 
 /* A revision that was refused may come again with other words: its number alone tells nothing. */

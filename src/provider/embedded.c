@@ -247,13 +247,32 @@ static struct belfry_schedule_state state_of(const struct belfry_schedule_row *r
 	};
 }
 
-static void put_state(struct belfry_schedule_state *state, const struct belfry_list *list,
-		struct belfry_str id)
+/* A row that this process cannot evaluate says so: it stands still, and somebody must know why. */
+static void explain_unreadable(struct bf_embedded *embedded, const struct belfry_schedule_row *row,
+		struct belfry_arena *arena, struct belfry_schedule_state *state)
+{
+	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
+	struct bf_definition definition;
+	struct belfry_error err = {0};
+
+	if (row->is_removed || row->phase != BELFRY_PHASE_ACTIVE ||
+			bf_embedded_rule(embedded, row, &definition, &rule, &err) == BELFRY_OK) {
+		return;
+	}
+	bf_error_prefix(&err, "it cannot be evaluated here: ");
+	if (belfry_arena_copy(arena, bf_str(err.message), &state->phase_reason) != BELFRY_OK) {
+		state->phase_reason = BF_STR("it cannot be evaluated here");
+	}
+}
+
+static void put_state(struct bf_embedded *embedded, struct belfry_schedule_state *state,
+		const struct belfry_list *list, struct belfry_str id, struct belfry_arena *arena)
 {
 	*state = (struct belfry_schedule_state){.id = id, .next_due = BELFRY_TIME_NEVER};
 	for (size_t i = 0; i < list->count; i++) {
 		if (bf_str_equal(list->rows[i].id, id)) {
 			*state = state_of(&list->rows[i]);
+			explain_unreadable(embedded, &list->rows[i], arena, state);
 			return;
 		}
 	}
@@ -283,7 +302,7 @@ static enum belfry_status embedded_state(struct belfry_provider *provider,
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
-		put_state(&states[i], &list, ids[i]);
+		put_state(self(provider), &states[i], &list, ids[i], arena);
 	}
 	*ret_states = states;
 	return BELFRY_OK;

@@ -72,6 +72,22 @@ static enum belfry_status check_rule(struct bf_embedded *embedded,
 			err);
 }
 
+/* Is it what is stored already, word for word? Then it was valid, and is to be switched off now: a zone
+ * that has gone from this machine must not keep it on. */
+static bool is_stored_rule(struct bf_embedded *embedded, const struct belfry_schedule *schedule)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_schedule_row row;
+	struct bf_definition stored;
+	belfry_time now;
+
+	return bf_embedded_row(embedded, schedule->id, &arena, &row, &now, NULL) == BELFRY_OK &&
+			!row.is_removed &&
+			bf_definition_decode(row.definition, &stored, NULL) == BELFRY_OK &&
+			bf_str_equal(stored.rule, schedule->rule) &&
+			bf_str_equal(stored.zone, schedule->zone);
+}
+
 /* All text of the request in one block, cut into its parts. */
 static enum belfry_status fill(struct bf_put *put, const struct belfry_schedule *schedule,
 		const struct bf_definition *definition)
@@ -120,7 +136,8 @@ enum belfry_status bf_put_init(struct bf_put *put, struct bf_embedded *embedded,
 			.policies = schedule->policies,
 	};
 	status = check_rule(embedded, &definition, err);
-	if (status != BELFRY_OK) {
+	bool is_enabled = (schedule->flags & BELFRY_SCHEDULE_F_ENABLED) != 0;
+	if (status != BELFRY_OK && (is_enabled || !is_stored_rule(embedded, schedule))) {
 		return status;
 	}
 	status = fill(put, schedule, &definition);

@@ -112,6 +112,9 @@ static void answer_by_row(struct question *q)
 		answer_from(q, BELFRY_WHY_OLDER, q->history_from);
 	} else if (q->row.is_removed) {
 		answer_from(q, BELFRY_WHY_REMOVED, q->row.idle_since);
+	} else if (q->rule == NULL && at >= q->row.cursor && at <= q->now) {
+		/* Nobody here can say whether it is one; it is not decided. */
+		answer_from(q, BELFRY_WHY_PENDING, 0);
 	} else if (!is_due(q, at)) {
 		answer_from(q, BELFRY_WHY_NOT_DUE, 0);
 	} else if (q->row.idle_since != 0 && at > q->row.idle_since) {

@@ -219,7 +219,7 @@ static void l14_what_is_due_first_is_made_first_whichever_row_owes_it(void **sta
 	struct bench *b = *state;
 	struct belfry_schedule_row rows[2];
 
-	cover(b, 1, at_time(9, 0, 0));
+	cover_alone(b, 1, at_time(9, 0, 0));
 	tickets(b, 1, 4);
 	rows[0] = row(b, "a", at_time(9, 50, 0));
 	rows[1] = row(b, "b", at_time(9, 50, 0));
