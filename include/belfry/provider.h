@@ -61,12 +61,29 @@ struct belfry_provider {
 	const struct belfry_provider_ops *ops;
 };
 
-/* The stored schedules of a host, one after another, ordered by id: next writes *ret_schedule
- * (borrowed until the following call) and answers BELFRY_OK, or BELFRY_NEVER at the end. */
+/* The stored schedules of a host. The list is cheap (ids and revisions alone); what a schedule says is
+ * asked for by `load`, and only where the list has a higher revision than the engine, or has not what
+ * the engine has.
+ *
+ * The list may grow old while it is read. What is not in it is removed only after `load` has said, of
+ * that id, that it is not there: so a host that writes its record before it applies, and that never
+ * gives an id out twice, may go on changing schedules meanwhile, and needs no lock (T079). */
 struct belfry_schedule_iterator {
 	void *data;
-	enum belfry_status (*next)(void *data, struct belfry_schedule *ret_schedule,
+	/* The next one, by rising ids. *ret_id is borrowed until the following call. BELFRY_NEVER: the
+	 * end. Any other answer ends the reconcile, and nothing is removed. */
+	enum belfry_status (*next)(void *data, struct belfry_str *ret_id, int64_t *ret_revision,
 			struct belfry_error *err);
+	/* The schedule as it is stored now, borrowed until the following call. BELFRY_NOT_FOUND: it is
+	 * not there (any more). An answer that concerns this one alone (every class but RETRY and SYSTEM)
+	 * is told to `refused`. */
+	enum belfry_status (*load)(void *data, struct belfry_str id,
+			struct belfry_schedule *ret_schedule, struct belfry_error *err);
+	/* This one could not be loaded, or the engine refuses it; why->status and why->message say what
+	 * is wrong. What the engine had of it stays; the others go on. `revision`: the list's, 0 where
+	 * it has none. May be NULL: then the first refusal is the reconcile's answer, at its end. */
+	void (*refused)(void *data, struct belfry_str id, int64_t revision,
+			const struct belfry_error *why);
 };
 
 /* Run now, replay. */
@@ -219,7 +236,9 @@ struct belfry_provider_ops {
 	enum belfry_status (*stop)(struct belfry_provider *provider, belfry_duration drain,
 			struct belfry_error *err);
 	/* Required. Make the engine's schedules those of the iterator (by higher revision), remove what
-	 * is not in it. Makes no Run. The same before and after start (B22). */
+	 * is not in it. Makes no Run. The same before and after start (B22). One schedule that cannot be
+	 * taken does not stop the others. BELFRY_INVALID: the iterator's ids do not rise (the message
+	 * names one); nothing was changed then. */
 	enum belfry_status (*reconcile)(struct belfry_provider *provider,
 			struct belfry_schedule_iterator *schedules, struct belfry_error *err);
 	/* Required. Put one definition that has a higher revision than the known one; a lower or equal

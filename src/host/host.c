@@ -1,5 +1,6 @@
 /* The host's life: made of its parts, started, stopped. Start brings the provider to what the
- * records say before anything is dispatched; a start that cannot do so is refused. */
+ * records say before anything is dispatched; a start that cannot do so is refused. A single record that
+ * the provider does not take is no such case: it is shown with its reason, and the others run. */
 #include "host/host.h"
 
 #include <stdio.h>
@@ -34,6 +35,8 @@ enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_init(&host->locks[i], NULL); /* default kind: cannot fail */
 	}
+	(void)pthread_mutex_init(&host->reconcile_lock, NULL); /* the same */
+	bf_refusals_init(&host->refusals);
 	bf_dispatch_init(host);
 	enum belfry_status status = bf_outputs_new(options->store, options->env, &host->outputs,
 			err);
@@ -55,6 +58,8 @@ void bf_host_free(struct bf_host *host)
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_destroy(&host->locks[i]); /* nobody holds it */
 	}
+	(void)pthread_mutex_destroy(&host->reconcile_lock); /* the same */
+	bf_refusals_fini(&host->refusals);
 	bf_free(host->version);
 	bf_free(host);
 }
@@ -132,19 +137,4 @@ void bf_host_lock(struct bf_host *host, struct belfry_str id, pthread_mutex_t **
 
 	(void)pthread_mutex_lock(&host->locks[index]); /* not held by this thread: cannot fail */
 	*ret_lock = &host->locks[index];
-}
-
-/* A change holds one lock at a time, so taking all of them in order cannot end in a circle. */
-void bf_host_lock_all(struct bf_host *host)
-{
-	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
-		(void)pthread_mutex_lock(&host->locks[i]);
-	}
-}
-
-void bf_host_unlock_all(struct bf_host *host)
-{
-	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
-		(void)pthread_mutex_unlock(&host->locks[i]);
-	}
 }

@@ -8,6 +8,7 @@
 #include "host/deployment.h"
 #include "host/host.h"
 #include "host/outputs.h"
+#include "host/refusals.h"
 
 /* Changes of one deployment go one after another; of different ones at once (a lock for each of
  * these by a hash of the id). What other processes do is seen by the record's etag. */
@@ -20,6 +21,8 @@ struct bf_host {
 	struct belfry_handler handler;
 	struct bf_outputs *outputs; /* owned */
 	pthread_mutex_t locks[BF_HOST_LOCKS];
+	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any of locks */
+	struct bf_refusals refusals;
 	atomic_bool is_started;
 	atomic_uint logged_faults; /* of readiness: which ones the log has (bits) */
 };
@@ -34,11 +37,6 @@ static inline void bf_host_unlock(pthread_mutex_t **lock)
 	}
 }
 
-/* Holds every change back: for the reconciliation, whose list must not grow old while it is
- * read. */
-void bf_host_lock_all(struct bf_host *host);
-void bf_host_unlock_all(struct bf_host *host);
-
 /* --- records (record.c) --- */
 
 /* A record that is marked as one that goes (removal.c) is not found by anything but
@@ -47,6 +45,10 @@ void bf_host_unlock_all(struct bf_host *host);
 /* The one refusal of an id that names nothing. */
 enum belfry_status bf_record_not_found(struct belfry_error *err);
 
+/* The document itself, in the arena. BELFRY_NOT_FOUND with the one text. */
+BF_MUST_CHECK enum belfry_status bf_record_get(struct bf_host *host, struct belfry_str id,
+		struct belfry_arena *arena, struct belfry_document *ret_document,
+		struct belfry_error *err);
 /* BELFRY_NOT_FOUND with the one text; BELFRY_CORRUPT (detail names the id). */
 BF_MUST_CHECK enum belfry_status bf_record_load(struct bf_host *host, struct belfry_str id,
 		struct bf_deployment *ret_deployment, struct belfry_error *err);

@@ -1,13 +1,16 @@
-/* The reconciliation's stream. Documents are listed by name and the provider wants ids in order,
- * so the ids are gathered first (16 bytes each) and sorted, and each record is read when its turn
- * comes.
+/* The reconciliation's list. Documents are listed by name and the provider wants ids in order, so
+ * ids and revisions are gathered first (24 bytes each) and sorted; a record is read only when the
+ * provider asks for it, that is where something changed.
  *
- * Changes wait meanwhile: a deployment that was made after its id could have been gathered would
- * be in the provider and not in the list, and be taken for one that is to go. A record that
- * another process takes away meanwhile is passed over.
+ * Changes go on meanwhile, and no lock is held. What the list lacks, since it is younger or was renamed
+ * while the names were listed, the provider asks for before it removes it; and an id is never given out
+ * twice. What it is handed and what a change applies are ordered by revision.
+ *
+ * A record that cannot be read, or that the provider refuses, is logged, and kept for last_error
+ * (refusals.h); the others go on.
  *
  * Records that are marked as ones that go are left out, and their removal is finished once the
- * stream was carried out. */
+ * list was carried out. */
 #include "host/reconcile.h"
 
 #include <stdlib.h>
@@ -22,17 +25,24 @@
 
 #define PAGE_ROWS 200
 
-struct ids {
-	struct belfry_id *ids;
+struct entry {
+	struct belfry_id id;
+	int64_t revision;
+};
+
+struct entries {
+	struct entry *items;
 	size_t count;
 	size_t capacity;
 };
 
 struct walk {
 	struct bf_host *host;
-	struct ids present;
-	struct ids going;
-	size_t at;                    /* in present */
+	struct entries present;
+	struct entries going;
+	bool is_gathered;
+	size_t at; /* in present */
+	char id[BELFRY_ID_TEXT_BYTES];
 	struct bf_deployment current; /* what the last schedule borrows from */
 	struct bf_buf payload;
 };
@@ -41,22 +51,32 @@ static void walk_fini(struct walk *walk)
 {
 	bf_deployment_fini(&walk->current);
 	bf_buf_fini(&walk->payload);
-	bf_free(walk->present.ids);
-	bf_free(walk->going.ids);
+	bf_free(walk->present.items);
+	bf_free(walk->going.items);
 }
 
-static enum belfry_status append_id(struct ids *ids, struct belfry_str text,
+/* --- the list --- */
+
+/* An id that is none is of no deployment: nothing shows it, and no engine has it. */
+static enum belfry_status append_entry(struct walk *walk, const struct belfry_document *document,
 		struct belfry_error *err)
 {
-	if (BF_GROW(ids->ids, ids->capacity, ids->count + 1) != BELFRY_OK) {
+	bool is_going = (document->flags & BF_RECORD_F_GOING) != 0;
+	struct entries *entries = is_going ? &walk->going : &walk->present;
+
+	if (BF_GROW(entries->items, entries->capacity, entries->count + 1) != BELFRY_OK) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
-	if (belfry_id_parse(text, &ids->ids[ids->count]) != BELFRY_OK) {
-		return bf_error_system(err, BELFRY_CORRUPT, 0,
-				"the record of a deployment has the id \"%.*s\", which is none",
-				BF_STR_ARGS(text));
+	struct entry *entry = &entries->items[entries->count];
+	if (belfry_id_parse(document->id, &entry->id) != BELFRY_OK) {
+		bf_log(walk->host->options.env, BF_LOG_ERROR,
+				"event=record_unreadable detail=\"the record of a deployment has the id "
+				"\'%.*s\', which is none\"",
+				BF_STR_ARGS(document->id));
+		return BELFRY_OK;
 	}
-	ids->count++;
+	entry->revision = document->etag;
+	entries->count++;
 	return BELFRY_OK;
 }
 
@@ -67,14 +87,12 @@ static enum belfry_status append_page(struct walk *walk, struct belfry_document_
 			arena, err);
 
 	for (size_t i = 0; i < query->count && status == BELFRY_OK; i++) {
-		const struct belfry_document *document = &query->documents[i];
-		bool is_going = (document->flags & BF_RECORD_F_GOING) != 0;
-		status = append_id(is_going ? &walk->going : &walk->present, document->id, err);
+		status = append_entry(walk, &query->documents[i], err);
 	}
 	return status;
 }
 
-static enum belfry_status gather_ids(struct walk *walk, struct belfry_error *err)
+static enum belfry_status list_records(struct walk *walk, struct belfry_error *err)
 {
 	/* Two arenas by turns: a page's position lies in the one before it. */
 	struct belfry_arena arenas[2] = {BELFRY_ARENA_INIT, BELFRY_ARENA_INIT};
@@ -101,36 +119,88 @@ static enum belfry_status gather_ids(struct walk *walk, struct belfry_error *err
 	return status;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
-	const struct belfry_id *left = a;
-	const struct belfry_id *right = b;
+	const struct entry *left = a;
+	const struct entry *right = b;
 
-	return bf_id_compare(*left, *right);
+	return bf_id_compare(left->id, right->id);
 }
 
-static enum belfry_status next_schedule(void *data, struct belfry_schedule *ret_schedule,
+static enum belfry_status gather(struct walk *walk, struct belfry_error *err)
+{
+	struct entries *present = &walk->present;
+	size_t kept = 0;
+	enum belfry_status status = list_records(walk, err);
+
+	if (status != BELFRY_OK || present->count == 0) {
+		return status;
+	}
+	qsort(present->items, present->count, sizeof(present->items[0]), compare_entries);
+	/* One that was renamed while the names were listed may have been met twice. */
+	for (size_t i = 1; i < present->count; i++) {
+		if (compare_entries(&present->items[kept], &present->items[i]) != 0) {
+			kept++;
+		}
+		present->items[kept] = present->items[i];
+	}
+	present->count = kept + 1;
+	return BELFRY_OK;
+}
+
+static enum belfry_status next_entry(void *data, struct belfry_str *ret_id, int64_t *ret_revision,
 		struct belfry_error *err)
 {
 	struct walk *walk = data;
 
-	while (walk->at < walk->present.count) {
-		char id[BELFRY_ID_TEXT_BYTES];
-		belfry_id_format(walk->present.ids[walk->at++], id);
-		bf_deployment_fini(&walk->current);
-		enum belfry_status status = bf_record_load(walk->host, bf_str(id), &walk->current,
-				err);
-		if (status == BELFRY_NOT_FOUND) {
-			continue;
-		}
+	if (!walk->is_gathered) {
+		enum belfry_status status = gather(walk, err);
 		if (status != BELFRY_OK) {
 			return status;
 		}
-		return bf_deployment_fill_schedule(&walk->current, &walk->payload, ret_schedule,
-				err);
+		walk->is_gathered = true;
 	}
-	return BELFRY_NEVER;
+	if (walk->at == walk->present.count) {
+		return BELFRY_NEVER;
+	}
+	const struct entry *entry = &walk->present.items[walk->at++];
+	belfry_id_format(entry->id, walk->id);
+	*ret_id = bf_str(walk->id);
+	*ret_revision = entry->revision;
+	return BELFRY_OK;
 }
+
+static enum belfry_status load_schedule(void *data, struct belfry_str id,
+		struct belfry_schedule *ret_schedule, struct belfry_error *err)
+{
+	struct walk *walk = data;
+
+	bf_deployment_fini(&walk->current);
+	enum belfry_status status = bf_record_load(walk->host, id, &walk->current, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return bf_deployment_fill_schedule(&walk->current, &walk->payload, ret_schedule, err);
+}
+
+static void note_refusal(void *data, struct belfry_str id, int64_t revision,
+		const struct belfry_error *why)
+{
+	struct walk *walk = data;
+	struct belfry_error told = *why;
+
+	(void)bf_backend_settle(why->status, &told);
+	if (bf_refusals_note(&walk->host->refusals, id, revision, told.message)) {
+		bf_log(walk->host->options.env, BF_LOG_ERROR,
+				"event=deployment_refused deployment=%.*s revision=%lld status=%s "
+				"detail=\"%s\" next=\"the next reconcile tries again\"",
+				BF_STR_ARGS(id), (long long)revision,
+				belfry_status_name(why->status),
+				told.detail[0] != '\0' ? told.detail : told.message);
+	}
+}
+
+/* --- what is left of removals --- */
 
 /* What fails is left for the next time: nobody sees these records, and the stream was without
  * them. */
@@ -138,10 +208,12 @@ static void finish_removals(const struct walk *walk)
 {
 	for (size_t i = 0; i < walk->going.count; i++) {
 		struct belfry_error failure = {0};
+		BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 		char id[BELFRY_ID_TEXT_BYTES];
 		int64_t revision = 0;
 		bool is_going = false;
-		belfry_id_format(walk->going.ids[i], id);
+		belfry_id_format(walk->going.items[i].id, id);
+		bf_host_lock(walk->host, bf_str(id), &lock);
 		enum belfry_status status = bf_record_get_stage(walk->host, bf_str(id), &revision,
 				&is_going, &failure);
 		if (status == BELFRY_OK && is_going) {
@@ -158,30 +230,22 @@ static void finish_removals(const struct walk *walk)
 	}
 }
 
-static enum belfry_status hand_over(struct bf_host *host, struct belfry_error *err)
-{
-	BF_CLEANUP(walk_fini) struct walk walk = {.host = host};
-	struct belfry_schedule_iterator iterator = {.data = &walk, .next = next_schedule};
-
-	enum belfry_status status = gather_ids(&walk, err);
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	if (walk.present.count > 0) {
-		qsort(walk.present.ids, walk.present.count, sizeof(walk.present.ids[0]),
-				compare_ids);
-	}
-	status = bf_backend_reconcile(host->options.provider, &iterator, err);
-	if (status == BELFRY_OK) {
-		finish_removals(&walk);
-	}
-	return status;
-}
-
 enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 {
-	bf_host_lock_all(host);
-	enum belfry_status status = hand_over(host, err);
-	bf_host_unlock_all(host);
+	BF_CLEANUP(walk_fini) struct walk walk = {.host = host};
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = &host->reconcile_lock;
+	struct belfry_schedule_iterator iterator = {
+			.data = &walk,
+			.next = next_entry,
+			.load = load_schedule,
+			.refused = note_refusal,
+	};
+
+	(void)pthread_mutex_lock(lock); /* not held by this thread: cannot fail */
+	enum belfry_status status = bf_backend_reconcile(host->options.provider, &iterator, err);
+	bf_refusals_end(&host->refusals, status == BELFRY_OK);
+	if (status == BELFRY_OK && walk.is_gathered) {
+		finish_removals(&walk);
+	}
 	return status;
 }

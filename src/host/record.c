@@ -64,7 +64,7 @@ static enum belfry_status get_any_document(struct bf_host *host, struct belfry_s
 	return status == BELFRY_NOT_FOUND ? bf_record_not_found(err) : status;
 }
 
-static enum belfry_status get_document(struct bf_host *host, struct belfry_str id,
+enum belfry_status bf_record_get(struct bf_host *host, struct belfry_str id,
 		struct belfry_arena *arena, struct belfry_document *ret_document,
 		struct belfry_error *err)
 {
@@ -82,7 +82,7 @@ enum belfry_status bf_record_load(struct bf_host *host, struct belfry_str id,
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct belfry_document document;
 
-	enum belfry_status status = get_document(host, id, &arena, &document, err);
+	enum belfry_status status = bf_record_get(host, id, &arena, &document, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -95,7 +95,7 @@ enum belfry_status bf_record_get_revision(struct bf_host *host, struct belfry_st
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct belfry_document document;
 
-	enum belfry_status status = get_document(host, id, &arena, &document, err);
+	enum belfry_status status = bf_record_get(host, id, &arena, &document, err);
 	if (status == BELFRY_OK) {
 		*ret_revision = document.etag;
 	}

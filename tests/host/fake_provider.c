@@ -155,6 +155,32 @@ static void remove_unlisted(struct fake_provider *fake)
 	}
 }
 
+static void take_entry(struct fake_provider *fake, struct belfry_schedule_iterator *schedules,
+		struct belfry_str id, int64_t revision)
+{
+	struct fake_schedule *known = find(fake, id);
+	struct belfry_schedule schedule;
+	struct belfry_error why = {0};
+	enum belfry_status status = BELFRY_OK;
+
+	if (known == NULL || known->revision < revision) {
+		status = schedules->load(schedules->data, id, &schedule, &why);
+		fake->loads++;
+		if (status == BELFRY_OK && bf_str_equal(id, bf_str(fake->refused_id))) {
+			status = BELFRY_CAPACITY;
+			why = (struct belfry_error){.status = status, .message = "it is full"};
+		}
+		if (status == BELFRY_OK) {
+			put_schedule(fake, &schedule);
+		} else {
+			schedules->refused(schedules->data, id, revision, &why);
+		}
+	}
+	if ((known = find(fake, id)) != NULL) {
+		known->is_listed = true;
+	}
+}
+
 static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 		struct belfry_schedule_iterator *schedules, struct belfry_error *err)
 {
@@ -168,17 +194,13 @@ static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 	for (size_t i = 0; i < fake->schedule_count; i++) {
 		fake->schedules[i].is_listed = false;
 	}
-	for (;;) {
-		struct belfry_schedule schedule;
-		status = schedules->next(schedules->data, &schedule, err);
-		if (status != BELFRY_OK) {
-			break;
-		}
+	struct belfry_str id;
+	int64_t revision;
+	while ((status = schedules->next(schedules->data, &id, &revision, err)) == BELFRY_OK) {
 		/* In the order of the ids, as the seam asks. */
-		assert_true(bf_str_compare(schedule.id, bf_str(last)) > 0);
-		(void)snprintf(last, sizeof(last), "%.*s", BF_STR_ARGS(schedule.id));
-		put_schedule(fake, &schedule);
-		find(fake, schedule.id)->is_listed = true;
+		assert_true(bf_str_compare(id, bf_str(last)) > 0);
+		(void)snprintf(last, sizeof(last), "%.*s", BF_STR_ARGS(id));
+		take_entry(fake, schedules, bf_str(last), revision);
 	}
 	if (status == BELFRY_NEVER) {
 		remove_unlisted(fake);

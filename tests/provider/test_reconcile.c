@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "host.h"
 
 struct list {
@@ -15,30 +16,81 @@ struct list {
 	struct host *host;
 	const struct belfry_schedule *put;
 	size_t put_at;
+	bool is_put;
+	/* What was asked, and what was refused. */
+	size_t loads;
+	const char *broken; /* the id of one that cannot be loaded */
+	enum belfry_status broken_by;
+	size_t refusals;
+	char refused[65];
+	struct belfry_error why;
 };
 
-static enum belfry_status next(void *data, struct belfry_schedule *ret_schedule,
+static enum belfry_status next(void *data, struct belfry_str *ret_id, int64_t *ret_revision,
 		struct belfry_error *err)
 {
 	struct list *list = data;
 
 	(void)err;
-	if (list->put != NULL && list->at == list->put_at) {
+	if (list->put != NULL && !list->is_put && list->at == list->put_at) {
 		assert_int_equal(host_apply(list->host, list->put), BELFRY_OK);
-		list->put = NULL;
+		list->is_put = true;
 	}
 	if (list->at == list->count) {
 		return list->end;
 	}
-	*ret_schedule = list->schedules[list->at++];
+	*ret_id = list->schedules[list->at].id;
+	*ret_revision = list->schedules[list->at++].revision;
 	return BELFRY_OK;
 }
 
+static enum belfry_status load(void *data, struct belfry_str id,
+		struct belfry_schedule *ret_schedule, struct belfry_error *err)
+{
+	struct list *list = data;
+
+	list->loads++;
+	if (list->broken != NULL && bf_str_equal(id, bf_str(list->broken))) {
+		return bf_error_set(err, list->broken_by, "it cannot be loaded");
+	}
+	if (list->is_put && bf_str_equal(id, list->put->id)) {
+		*ret_schedule = *list->put;
+		return BELFRY_OK;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		if (bf_str_equal(id, list->schedules[i].id)) {
+			*ret_schedule = list->schedules[i];
+			return BELFRY_OK;
+		}
+	}
+	return BELFRY_NOT_FOUND;
+}
+
+static void refused(void *data, struct belfry_str id, int64_t revision,
+		const struct belfry_error *why)
+{
+	struct list *list = data;
+
+	(void)revision;
+	list->refusals++;
+	(void)snprintf(list->refused, sizeof(list->refused), "%.*s", BF_STR_ARGS(id));
+	list->why = *why;
+}
+
+static enum belfry_status reconcile_list(struct host *host, struct list *list)
+{
+	struct belfry_schedule_iterator iterator = {list, next, load, refused};
+
+	list->end = list->end != BELFRY_OK ? list->end : BELFRY_NEVER;
+	return host->provider->ops->reconcile(host->provider, &iterator, &host->err);
+}
+
+/* Nobody hears of refusals but by the answer. */
 static enum belfry_status reconcile(struct host *host, const struct belfry_schedule *schedules,
 		size_t count)
 {
 	struct list list = {.schedules = schedules, .count = count, .end = BELFRY_NEVER};
-	struct belfry_schedule_iterator iterator = {&list, next};
+	struct belfry_schedule_iterator iterator = {&list, next, load, NULL};
 
 	return host->provider->ops->reconcile(host->provider, &iterator, &host->err);
 }
@@ -116,19 +168,99 @@ static void an_older_list_does_not_bring_back_what_is_newer(void **state)
 	host_free(host, 0);
 }
 
-static void a_bad_element_refuses_and_names_it(void **state)
+static void a_bad_element_is_named_and_the_others_go_on(void **state)
 {
 	struct host *host = host_new(*state);
 	struct belfry_schedule list[] = {schedule_of("a", 1, "0 0 2 1 *"),
 			schedule_of("bad", 1, "0 0 31 2 *"), schedule_of("c", 1, "0 0 2 1 *")};
+	struct list told = {.schedules = list, .count = BF_COUNT(list)};
 
+	assert_int_equal(reconcile_list(host, &told), BELFRY_OK);
+	assert_int_equal(told.refusals, 1);
+	assert_string_equal(told.refused, "bad");
+	assert_int_equal(told.why.status, BELFRY_INVALID_SCHEDULE);
+	assert_true(told.why.message[0] != '\0');
+	assert_true(state_of(host, "a").is_known && state_of(host, "c").is_known);
+	assert_false(state_of(host, "bad").is_known);
+	/* Where nobody hears of it, it is the answer. */
 	assert_int_equal(reconcile(host, list, BF_COUNT(list)), BELFRY_INVALID_SCHEDULE);
 	assert_non_null(strstr(host->err.message, "bad"));
-	assert_false(state_of(host, "bad").is_known);
 	/* Repaired, it goes through. */
 	list[1].rule = BF_STR("0 0 28 2 *");
 	assert_int_equal(reconcile(host, list, BF_COUNT(list)), BELFRY_OK);
-	assert_true(state_of(host, "bad").is_known && state_of(host, "c").is_known);
+	assert_true(state_of(host, "bad").is_known);
+	host_free(host, 0);
+}
+
+static void one_that_cannot_be_loaded_stays_as_it_was(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule list[] = {schedule_of("a", 1, "0 0 2 1 *"),
+			schedule_of("b", 1, "0 0 2 1 *")};
+	struct list told = {.schedules = list, .count = BF_COUNT(list), .broken = "a"};
+
+	assert_int_equal(reconcile(host, list, BF_COUNT(list)), BELFRY_OK);
+	list[0].revision = list[1].revision = 2;
+	told.broken_by = BELFRY_CORRUPT;
+	assert_int_equal(reconcile_list(host, &told), BELFRY_OK);
+	assert_string_equal(told.refused, "a");
+	assert_int_equal(told.why.status, BELFRY_CORRUPT);
+	assert_int_equal(state_of(host, "a").revision, 1);
+	assert_int_equal(state_of(host, "b").revision, 2);
+	/* The same, where the list does not even have it. */
+	told = (struct list){.schedules = &list[1], .count = 1, .broken = "a"};
+	told.broken_by = BELFRY_CORRUPT;
+	assert_int_equal(reconcile_list(host, &told), BELFRY_OK);
+	assert_int_equal(told.refusals, 1);
+	assert_true(state_of(host, "a").is_known);
+	/* A failure of the host's store is no such thing. */
+	told = (struct list){.schedules = list, .count = 2, .broken = "a"};
+	told.broken_by = BELFRY_UNAVAILABLE;
+	assert_int_equal(reconcile_list(host, &told), BELFRY_UNAVAILABLE);
+	assert_int_equal(told.refusals, 0);
+	host_free(host, 0);
+}
+
+static void what_did_not_change_is_not_loaded(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule list[] = {schedule_of("a", 1, "0 0 2 1 *"),
+			schedule_of("b", 1, "0 0 2 1 *"), schedule_of("c", 1, "0 0 2 1 *")};
+	struct list told = {.schedules = list, .count = BF_COUNT(list)};
+
+	assert_int_equal(reconcile_list(host, &told), BELFRY_OK);
+	assert_int_equal(told.loads, 3);
+	list[1].revision = 2;
+	told = (struct list){.schedules = list, .count = BF_COUNT(list)};
+	assert_int_equal(reconcile_list(host, &told), BELFRY_OK);
+	assert_int_equal(told.loads, 1);
+	host_free(host, 0);
+}
+
+/* Two would be taken for one that went: so nothing goes, and nothing comes. */
+static void a_list_that_is_not_ordered_changes_nothing(void **state)
+{
+	static const char *const bad[][3] = {{"a", "c", "b"}, {"b", "a", "c"}, {"a", "b", "b"},
+			{"", "a", "b"}};
+	struct host *host = host_new(*state);
+	struct belfry_schedule there[] = {schedule_of("a", 1, "0 0 2 1 *"),
+			schedule_of("b", 1, "0 0 2 1 *"), schedule_of("orphan", 1, "0 0 2 1 *")};
+
+	assert_int_equal(reconcile(host, there, BF_COUNT(there)), BELFRY_OK);
+	for (size_t i = 0; i < BF_COUNT(bad); i++) {
+		struct belfry_schedule list[3];
+		for (size_t j = 0; j < 3; j++) {
+			list[j] = schedule_of(bad[i][j], 2, "0 0 2 1 *");
+		}
+		assert_int_equal(reconcile(host, list, 3), BELFRY_INVALID);
+		if (i == 0) {
+			assert_non_null(strstr(host->err.message, "\"b\" may not follow \"c\""));
+		}
+		assert_int_equal(state_of(host, "a").revision, 1);
+		assert_int_equal(state_of(host, "b").revision, 1);
+		assert_true(state_of(host, "orphan").is_known);
+		assert_false(state_of(host, "c").is_known);
+	}
 	host_free(host, 0);
 }
 
@@ -137,11 +269,9 @@ static void a_list_that_breaks_off_removes_nothing(void **state)
 	struct host *host = host_new(*state);
 	struct belfry_schedule there = schedule_of("z", 1, "0 0 2 1 *");
 	struct list list = {.end = BELFRY_UNAVAILABLE};
-	struct belfry_schedule_iterator iterator = {&list, next};
 
 	assert_int_equal(host_apply(host, &there), BELFRY_OK);
-	assert_int_equal(host->provider->ops->reconcile(host->provider, &iterator, NULL),
-			BELFRY_UNAVAILABLE);
+	assert_int_equal(reconcile_list(host, &list), BELFRY_UNAVAILABLE);
 	assert_true(state_of(host, "z").is_known);
 	host_free(host, 0);
 }
@@ -201,10 +331,7 @@ static void t079_what_is_put_while_an_older_list_is_read_survives(void **state)
 					.host = host,
 					.put = &put,
 					.put_at = moments[m]};
-			struct belfry_schedule_iterator iterator = {&list, next};
-			assert_int_equal(host->provider->ops->reconcile(host->provider, &iterator,
-							 NULL),
-					BELFRY_OK);
+			assert_int_equal(reconcile_list(host, &list), BELFRY_OK);
 			assert_true(state_of(host, news[n]).is_known);
 			/* The next list does not have it: it was deleted meanwhile. */
 			assert_int_equal(reconcile(host, schedules, COUNT), BELFRY_OK);
@@ -245,7 +372,10 @@ int run_reconcile_tests(void)
 	const struct CMUnitTest tests[] = {
 			CASE(t076_t077_t078_it_adds_changes_removes_and_is_idempotent),
 			CASE(an_older_list_does_not_bring_back_what_is_newer),
-			CASE(a_bad_element_refuses_and_names_it),
+			CASE(a_bad_element_is_named_and_the_others_go_on),
+			CASE(one_that_cannot_be_loaded_stays_as_it_was),
+			CASE(what_did_not_change_is_not_loaded),
+			CASE(a_list_that_is_not_ordered_changes_nothing),
 			CASE(a_list_that_breaks_off_removes_nothing),
 			CASE(thousands_are_reconciled_in_pages),
 			CASE(t079_what_is_put_while_an_older_list_is_read_survives),
