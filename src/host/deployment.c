@@ -274,7 +274,11 @@ enum belfry_status bf_deployment_write(const struct bf_deployment *d,
 {
 	struct bf_json_writer writer;
 	bool is_quarantined = state->phase == BELFRY_PHASE_QUARANTINED;
+	struct belfry_str last_error = state->last_error;
 
+	if (last_error.len == 0 && is_quarantined) {
+		last_error = state->phase_reason;
+	}
 	bf_json_writer_begin(&writer);
 	bf_json_write_text(&writer, "id", d->id);
 	bf_json_write_str(&writer, "name", d->name);
@@ -286,8 +290,7 @@ enum belfry_status bf_deployment_write(const struct bf_deployment *d,
 	bf_json_write_str_or_null(&writer, "phase_reason", phase_reason(d, state));
 	bf_json_write_null(&writer, "paused_until");
 	write_next_due(&writer, d->is_enabled ? state->next_due : BELFRY_TIME_NEVER);
-	bf_json_write_str_or_null(&writer, "last_error",
-			is_quarantined ? state->phase_reason : (struct belfry_str){0});
+	bf_json_write_str_or_null(&writer, "last_error", last_error);
 	bf_json_write_str(&writer, "timezone_used", bf_deployment_zone(d));
 	bf_json_write_int(&writer, "revision", d->revision);
 	bf_json_write_time(&writer, "created_at", d->created_at);

@@ -91,7 +91,8 @@ BF_MUST_CHECK enum belfry_status bf_deployment_write_content(const struct bf_dep
 struct bf_deployment_state {
 	enum belfry_phase phase;
 	struct belfry_str phase_reason;
-	belfry_time next_due; /* NEVER: none */
+	belfry_time next_due;         /* NEVER: none */
+	struct belfry_str last_error; /* why this revision could not be handed over; may be empty */
 };
 BF_MUST_CHECK enum belfry_status bf_deployment_write(const struct bf_deployment *deployment,
 		const struct bf_deployment_state *state, json_t **ret_object);

@@ -31,17 +31,29 @@ static struct bf_deployment_state state_by_calendar(struct bf_host *host,
 	return state;
 }
 
+/* `reason` holds what the answer borrows; there may be one already. What the last reconcile could not hand over does not fire,
+ * unless the engine has an earlier revision of it, which goes on. */
 static struct bf_deployment_state state_of(struct bf_host *host, const struct bf_deployment *d,
-		const struct belfry_schedule_state *known)
+		const struct belfry_schedule_state *known, struct bf_buf *reason)
 {
-	if (known == NULL || !known->is_known) {
-		return state_by_calendar(host, d);
+	struct bf_deployment_state state = {.next_due = BELFRY_TIME_NEVER};
+	bool is_known = known != NULL && known->is_known;
+
+	if (reason->len == 0) {
+		bf_refusals_get(&host->refusals, bf_str(d->id), d->revision, reason);
 	}
-	return (struct bf_deployment_state){
-			.phase = known->phase,
-			.phase_reason = known->phase_reason,
-			.next_due = known->next_due,
-	};
+	if (is_known) {
+		state.phase = known->phase;
+		state.phase_reason = known->phase_reason;
+		state.next_due = known->next_due;
+	} else if (reason->len > 0) {
+		state.phase = BELFRY_PHASE_QUARANTINED;
+		state.phase_reason = bf_buf_str(reason);
+	} else {
+		state = state_by_calendar(host, d);
+	}
+	state.last_error = bf_buf_str(reason);
+	return state;
 }
 
 static enum belfry_status fill_view(const struct bf_deployment *d,
@@ -80,31 +92,63 @@ enum belfry_status bf_deployment_view_changed(struct bf_host *host, const struct
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf reason = {0};
 	struct belfry_schedule_state *known = NULL;
 	struct belfry_str id = bf_str(d->id);
 
 	if (ask_states(host, &id, 1, &arena, &known, NULL) != BELFRY_OK) {
 		known = NULL;
 	}
-	struct bf_deployment_state state = state_of(host, d, known);
+	struct bf_deployment_state state = state_of(host, d, known, &reason);
 	return fill_view(d, &state, ret_view, err);
+}
+
+/* One whose content cannot be read is shown all the same, with what the record says beside the
+ * content, and the reason as last_error: so that it can be found, and removed or saved anew. It borrows
+ * from the document. */
+static enum belfry_status decode_to_show(struct bf_host *host,
+		const struct belfry_document *document, struct bf_deployment *ret_deployment,
+		struct bf_buf *reason, struct belfry_error *err)
+{
+	enum belfry_status status = bf_record_decode(host, document, ret_deployment, err);
+
+	if (status != BELFRY_CORRUPT || document->id.len >= sizeof(ret_deployment->id)) {
+		return status;
+	}
+	bf_deployment_fini(ret_deployment);
+	*ret_deployment = (struct bf_deployment){
+			.revision = document->etag,
+			.created_at = document->created_at,
+			.updated_at = document->updated_at,
+			.name = document->name,
+			.is_enabled = (document->flags & BF_RECORD_F_ENABLED) != 0,
+			.policies = BELFRY_POLICIES_INIT,
+	};
+	memcpy(ret_deployment->id, document->id.ptr, document->id.len);
+	bf_buf_append_text(reason, belfry_status_text(status));
+	return BELFRY_OK;
 }
 
 enum belfry_status bf_deployments_show(struct bf_host *host, struct belfry_str id,
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf reason = {0};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+	struct belfry_document document;
 	struct belfry_schedule_state *known = NULL;
 
-	enum belfry_status status = bf_record_load(host, id, &d, err);
+	enum belfry_status status = bf_record_get(host, id, &arena, &document, err);
+	if (status == BELFRY_OK) {
+		status = decode_to_show(host, &document, &d, &reason, err);
+	}
 	if (status == BELFRY_OK) {
 		status = ask_states(host, &id, 1, &arena, &known, err);
 	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	struct bf_deployment_state state = state_of(host, &d, known);
+	struct bf_deployment_state state = state_of(host, &d, known, &reason);
 	return fill_view(&d, &state, ret_view, err);
 }
 
@@ -179,13 +223,14 @@ static enum belfry_status append_item(struct bf_host *host, const struct belfry_
 		const struct belfry_schedule_state *known, json_t *items, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+	BF_CLEANUP(bf_buf_fini) struct bf_buf reason = {0};
 	struct bf_deployment_view view;
 
-	enum belfry_status status = bf_record_decode(host, document, &d, err);
+	enum belfry_status status = decode_to_show(host, document, &d, &reason, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	struct bf_deployment_state state = state_of(host, &d, known);
+	struct bf_deployment_state state = state_of(host, &d, known, &reason);
 	status = fill_view(&d, &state, &view, err);
 	if (status == BELFRY_OK && json_array_append_new(items, view.json) != 0) {
 		status = bf_error_set(err, BELFRY_NOMEM, "out of memory");

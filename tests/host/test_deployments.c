@@ -143,24 +143,106 @@ static void b22_a_host_whose_reconcile_fails_does_not_start(void **state)
 	assert_int_equal(f->fake.calls[FAKE_START], 1); /* the fixture's own */
 }
 
-static void b22_a_record_that_cannot_be_read_is_named_at_the_start(void **state)
+/* The member of what a GET of it answers. */
+static void assert_shown(struct host_fixture *f, const char *id, const char *member,
+		const char *wanted)
 {
-	struct host_fixture *f = *state;
+	struct bf_deployment_view view;
 	struct belfry_error err = {0};
+
+	if (bf_deployments_show(f->host, bf_str(id), &view, &err) != BELFRY_OK) {
+		fail_msg("%s | %s", err.message, err.detail);
+	}
+	const char *shown = json_string_value(json_object_get(view.json, member));
+	if (wanted == NULL) {
+		assert_null(shown);
+	} else {
+		assert_non_null(shown);
+		assert_string_equal(shown, wanted);
+	}
+	json_decref(view.json);
+}
+
+/* One that cannot be handed over stops neither the start nor the others. */
+static void b22_a_record_that_cannot_be_read_is_shown_and_the_others_start(void **state)
+{
+	static const char broken[] = "01234567-89ab-4def-8123-456789abcdef";
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
 	struct belfry_document document = {
 			.kind = BF_STR("deployment"),
-			.id = BF_STR("01234567-89ab-4def-8123-456789abcdef"),
+			.id = bf_str(broken),
 			.owner = BF_STR("default"),
 			.name = BF_STR("broken"),
 			.bytes = BF_STR("{\"name\":\"broken\"}"),
 	};
 
-	assert_int_equal(bf_store_document_put(f->store, &document, 0, NULL), BELFRY_OK);
+	create(f, "whole", id);
 	host_fixture_close(f);
-	assert_int_equal(try_start(f, &err), BELFRY_CORRUPT);
-	if (strstr(err.message, "01234567-89ab-4def-8123-456789abcdef") == NULL) {
-		fail_msg("%s | %s", err.message, err.detail);
-	}
+	assert_int_equal(bf_store_document_put(f->store, &document, 0, NULL), BELFRY_OK);
+	fake_provider_forget(&f->fake);
+	host_fixture_open(f);
+	assert_non_null(fake_find_schedule(&f->fake, id));
+	assert_true(host_fixture_has_logged(f,
+			"event=deployment_refused deployment=01234567-89ab"));
+	assert_shown(f, broken, "name", "broken");
+	assert_shown(f, broken, "phase", "quarantined");
+	assert_shown(f, broken, "last_error", "stored data cannot be read");
+	assert_shown(f, id, "phase", "active");
+	assert_int_equal(count_records(f), 2);
+	/* It can be removed. */
+	assert_int_equal(bf_deployments_remove(f->host, bf_str(broken), 0, NULL), BELFRY_OK);
+	assert_int_equal(count_records(f), 1);
+}
+
+static void what_the_provider_refuses_is_shown_until_it_is_taken(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	char other[BELFRY_ID_TEXT_BYTES];
+
+	create(f, "too many", id);
+	create(f, "other", other);
+	host_fixture_close(f);
+	fake_provider_forget(&f->fake);
+	(void)snprintf(f->fake.refused_id, sizeof(f->fake.refused_id), "%s", id);
+	host_fixture_open(f);
+	assert_null(fake_find_schedule(&f->fake, id));
+	assert_non_null(fake_find_schedule(&f->fake, other));
+	assert_shown(f, id, "phase", "quarantined");
+	assert_shown(f, id, "phase_reason", "it is full");
+	assert_shown(f, id, "last_error", "it is full");
+	assert_shown(f, other, "last_error", NULL);
+	/* Said once, however often it is tried. */
+	bf_buf_clear(&f->log);
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_false(host_fixture_has_logged(f, "deployment_refused"));
+	assert_shown(f, id, "last_error", "it is full");
+	/* A reconcile that fails says nothing of it. */
+	f->fake.fails[FAKE_RECONCILE] = BELFRY_UNAVAILABLE;
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_UNAVAILABLE);
+	f->fake.fails[FAKE_RECONCILE] = BELFRY_OK;
+	assert_shown(f, id, "last_error", "it is full");
+	f->fake.refused_id[0] = '\0';
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_non_null(fake_find_schedule(&f->fake, id));
+	assert_shown(f, id, "last_error", NULL);
+	assert_shown(f, id, "phase", "active");
+}
+
+static void a_reconcile_reads_no_record_that_did_not_change(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	create(f, "a", id);
+	create(f, "b", id);
+	f->fake.loads = 0;
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_int_equal(f->fake.loads, 0);
+	fake_find_schedule(&f->fake, id)->revision = 0;
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_int_equal(f->fake.loads, 1);
 }
 
 /* --- two at once --- */
@@ -435,7 +517,9 @@ int run_deployment_tests(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 			CASE(t076_a_start_hands_over_every_record_in_the_order_of_ids),
 			CASE(b22_a_host_whose_reconcile_fails_does_not_start),
-			CASE(b22_a_record_that_cannot_be_read_is_named_at_the_start),
+			CASE(b22_a_record_that_cannot_be_read_is_shown_and_the_others_start),
+			CASE(what_the_provider_refuses_is_shown_until_it_is_taken),
+			CASE(a_reconcile_reads_no_record_that_did_not_change),
 			CASE(edits_at_once_lose_nothing),
 			CASE(a_change_by_another_process_is_a_conflict),
 			CASE(a_store_that_fails_at_any_call_leaves_nothing_half),
