@@ -72,11 +72,13 @@ static void reply_completed(struct call *call)
 	(void)belfry_reply_turn(&call->reply, bf_str(turn.text), &outcome);
 }
 
-/* After the output was written: a Run that is COMPLETED has its output. */
-static void on_output_written(void *data)
+/* After the write was tried: a Run that is COMPLETED has its output, or says that it is not whole. The
+ * target has done its work, so a lost output is no reason to have it done again. */
+static void on_output_written(void *data, bool is_written)
 {
 	struct call *call = data;
 
+	call->is_truncated = call->is_truncated || !is_written;
 	reply_completed(call);
 	bf_free(call);
 }
@@ -93,6 +95,7 @@ static void complete(struct call *call, const struct bf_answer *answer)
 		bf_log(call->host->options.env, BF_LOG_WARNING,
 				"event=output_lost run=%s detail=\"out of memory\"",
 				text_of(call->run).text);
+		call->is_truncated = true;
 	}
 	reply_completed(call);
 	bf_free(call);

@@ -58,7 +58,7 @@ static struct output *take_next(struct bf_outputs *outputs)
 	return output;
 }
 
-static void write_output(struct bf_outputs *outputs, const struct output *output)
+static bool write_output(struct bf_outputs *outputs, const struct output *output)
 {
 	struct belfry_error err = {0};
 	char run[BELFRY_ID_TEXT_BYTES];
@@ -68,7 +68,9 @@ static void write_output(struct bf_outputs *outputs, const struct output *output
 		belfry_id_format(output->run, run);
 		bf_log(outputs->env, BF_LOG_WARNING, "event=output_lost run=%s detail=\"%s\"", run,
 				err.detail);
+		return false;
 	}
+	return true;
 }
 
 static void *run_writer(void *data)
@@ -80,8 +82,7 @@ static void *run_writer(void *data)
 		if (output == NULL) {
 			return NULL;
 		}
-		write_output(outputs, output);
-		output->done(output->data);
+		output->done(output->data, write_output(outputs, output));
 	}
 }
 

@@ -17,7 +17,8 @@ BF_MUST_CHECK enum belfry_status bf_outputs_new(struct bf_store *store, const st
 /* Writes what still waits, then ends. NULL is allowed. */
 void bf_outputs_free(struct bf_outputs *outputs);
 
-typedef void (*bf_output_done_fn)(void *data);
+/* `is_written`: false where the output is lost. */
+typedef void (*bf_output_done_fn)(void *data, bool is_written);
 
 /* Text is copied. BELFRY_OK: `done` will be called, once, after the write was tried; a write that
  * failed is logged, and the output is lost, as documents.h allows. BELFRY_NOMEM: `done` will not

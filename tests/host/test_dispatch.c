@@ -2,6 +2,7 @@
  * target is a small server on loopback. */
 #include "host_cases.h"
 
+#include "base/fault.h"
 #include "base/json.h"
 #include "host/deployments.h"
 #include "model/run.h"
@@ -267,6 +268,23 @@ static void output_is_kept_and_cut_at_its_limit(void **state)
 	bf_buf_fini(&output);
 }
 
+/* The target has done its work: the Run is COMPLETED, and says that its output is not whole. */
+static void output_that_cannot_be_stored_is_marked_and_not_hidden(void **state)
+{
+	struct dispatch_fixture *f = *state;
+	struct belfry_invocation invocation = invocation_of(make(f, "/big/10", "", ""));
+	struct belfry_reply reply;
+
+	bf_fault_arm(bf_store_fault_before(f->host.store), 1, -1);
+	admit(f, &invocation, &reply);
+	bf_fault_arm(bf_store_fault_before(f->host.store), 0, 0);
+	assert_int_equal(reply.kind, FAKE_REPLY_TURN);
+	assert_int_equal(reply.outcome.status, BELFRY_STATUS_COMPLETED);
+	assert_int_equal(reply.outcome.run_flags, BELFRY_RUN_F_OUTPUT_TRUNCATED);
+	assert_true(host_fixture_has_logged(&f->host, "event=output_lost"));
+	fake_reply_fini(&reply);
+}
+
 static void what_cannot_be_called_ends_for_good(void **state)
 {
 	struct dispatch_fixture *f = *state;
@@ -440,6 +458,7 @@ int run_dispatch_tests(void)
 			CASE(the_standard_body_says_what_runs),
 			CASE(a_body_and_fields_of_ones_own_are_sent_as_they_are),
 			CASE(output_is_kept_and_cut_at_its_limit),
+			CASE(output_that_cannot_be_stored_is_marked_and_not_hidden),
 			CASE(what_cannot_be_called_ends_for_good),
 			CASE(an_address_that_is_no_longer_allowed_is_not_called),
 			CASE(b16_the_same_invocation_twice_at_once_is_one_session_and_one_turn),
