@@ -201,7 +201,9 @@ static enum belfry_status check_lists(const struct belfry_policies *p, struct be
 	return BELFRY_OK;
 }
 
-/* What interface.md names and this version does not carry out yet is refused, never ignored. */
+/* What interface.md names and this version does not carry out yet is refused, never ignored. The two
+ * bounds of what is missed concern policies that are not offered: written out, they may be those that
+ * this one has by itself. */
 static enum belfry_status check_offered(const struct belfry_policies *p, struct belfry_error *err)
 {
 	const struct {
@@ -215,6 +217,11 @@ static enum belfry_status check_offered(const struct belfry_policies *p, struct 
 					"\"keep\""},
 			{p->disable_after != 0, "/policies/on_failure/disable_after", "null"},
 			{p->deadline != 0, "/policies/deadline", "null"},
+			{p->missed_max_age != 0 && p->missed_max_age != BELFRY_HOUR,
+					"/policies/missed/max_age", "PT1H"},
+			{p->missed_max_count != 0 && p->missed_max_count != 10,
+					"/policies/missed/max_count", "10"},
+			{p->session_timeout != BELFRY_DAY, "/policies/session_timeout", "P1D"},
 	};
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
 		if (rows[i].is_asked) {
