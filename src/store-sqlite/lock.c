@@ -127,7 +127,13 @@ enum belfry_status bf_paths_init(struct bf_paths *paths, struct belfry_str url,
 		return bf_error_set(err, BELFRY_CONFIGURATION,
 				"the store's address must be \"sqlite:\" and the path of a file");
 	}
-	split(bf_str_slice(url, scheme.len, url.len), &folder, &name);
+	struct belfry_str path = bf_str_slice(url, scheme.len, url.len);
+	if (path.len > 0 && path.ptr[0] == ':') {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"the store's address begins with a colon where the path of a file is "
+				"needed: name a file, as in \"sqlite:belfry.db\"");
+	}
+	split(path, &folder, &name);
 	if (name.len == 0 || bf_str_equal(name, BF_STR(".")) || bf_str_equal(name, BF_STR(".."))) {
 		return bf_error_set(err, BELFRY_CONFIGURATION,
 				"the store's address names no file: add a file name to the path");
@@ -225,6 +231,34 @@ enum belfry_status bf_lock_take(const char *path, struct belfry_str owner, bool 
 		}
 	}
 	return status;
+}
+
+/* Refuses what is no plain file, without opening it: closing it again would drop the locks that another
+ * connection of this process holds. A file that is not there yet is fine. */
+static enum belfry_status check_kind(const char *path, struct belfry_error *err)
+{
+	struct stat found;
+	enum belfry_status status = BELFRY_OK;
+
+	if (lstat(path, &found) != 0) {
+		return errno == ENOENT ? BELFRY_OK : refuse_errno(err, errno, "file", path);
+	}
+	if (!S_ISREG(found.st_mode)) {
+		status = bf_error_set(err, BELFRY_CONFIGURATION,
+				"the store's file is not a regular file: name a regular file, or one "
+				"that is not there yet");
+	}
+	if (status != BELFRY_OK && err != NULL) {
+		(void)snprintf(err->detail, sizeof(err->detail), "%s", path);
+	}
+	return status;
+}
+
+enum belfry_status bf_paths_check(const struct bf_paths *paths, struct belfry_error *err)
+{
+	enum belfry_status status = check_kind(paths->database, err);
+
+	return status == BELFRY_OK ? check_kind(paths->output, err) : status;
 }
 
 void bf_lock_release(int lock)

@@ -19,6 +19,11 @@ BF_MUST_CHECK enum belfry_status bf_paths_init(struct bf_paths *paths, struct be
 		struct belfry_error *err);
 void bf_paths_fini(struct bf_paths *paths);
 
+/* Looks at what is there, makes nothing. BELFRY_CONFIGURATION: one of the files is of a kind that cannot
+ * be a store. To be asked before the lock is taken, and again with it. */
+BF_MUST_CHECK enum belfry_status bf_paths_check(const struct bf_paths *paths,
+		struct belfry_error *err);
+
 /* Take the lock and write `owner` into it. BELFRY_BUSY: held, by whom is in err; with is_standby the
  * call waits for it instead, and BUSY means that a signal ended the wait. BELFRY_CONFIGURATION: the
  * folder cannot be written. *ret_lock is given back by bf_lock_release (or by the process's end). */

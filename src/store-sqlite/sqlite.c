@@ -76,8 +76,14 @@ static enum belfry_status open_files(struct bf_sqlite *store,
 	enum belfry_status status = bf_paths_init(&store->paths, options->url, err);
 
 	if (status == BELFRY_OK) {
+		status = bf_paths_check(&store->paths, err);
+	}
+	if (status == BELFRY_OK) {
 		status = bf_lock_take(store->paths.lock, options->owner, options->is_standby,
 				&store->lock_file, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_paths_check(&store->paths, err); /* the wait may have been long */
 	}
 	if (status == BELFRY_OK) {
 		status = bf_file_check(store->paths.database, err);

@@ -47,6 +47,55 @@ static void refuses_an_address_without_a_path(void **state)
 	refused(&place, "address");
 }
 
+static void assert_absent(const struct place *place, const char *suffix)
+{
+	struct stat found;
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s%s", place->path, suffix);
+	assert_int_equal(lstat(path, &found), -1);
+}
+
+static void refuses_a_name_of_memory_and_makes_no_file(void **state)
+{
+	struct place place = {.url = "sqlite::memory:", .path = ":memory:"};
+
+	(void)state;
+	refused(&place, "colon");
+	assert_absent(&place, "");
+	assert_absent(&place, ".lock");
+}
+
+static void refuses_a_device_and_makes_no_file(void **state)
+{
+	struct place place = {.url = "sqlite:/dev/null", .path = "/dev/null"};
+
+	(void)state;
+	refused(&place, "regular file");
+	assert_absent(&place, ".lock");
+	assert_absent(&place, ".output");
+	assert_absent(&place, "-journal");
+}
+
+static void refuses_a_folder_in_place_of_a_file(void **state)
+{
+	struct place place;
+	char path[256];
+
+	(void)state;
+	place_init(&place, true);
+	assert_int_equal(mkdir(place.path, 0700), 0);
+	refused(&place, "regular file");
+	assert_absent(&place, ".lock");
+	assert_int_equal(rmdir(place.path), 0);
+	(void)snprintf(path, sizeof(path), "%s.output", place.path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	refused(&place, "regular file");
+	assert_absent(&place, ".lock");
+	assert_int_equal(rmdir(path), 0);
+	place_fini(&place);
+}
+
 static void refuses_a_folder_that_is_not_there(void **state)
 {
 	struct place place = {.url = "sqlite:/nowhere/at/all/store"};
@@ -407,6 +456,9 @@ static void nothing_is_left_beside_a_closed_file(void **state)
 
 const struct CMUnitTest open_tests[] = {
 		cmocka_unit_test(refuses_an_address_without_a_path),
+		cmocka_unit_test(refuses_a_name_of_memory_and_makes_no_file),
+		cmocka_unit_test(refuses_a_device_and_makes_no_file),
+		cmocka_unit_test(refuses_a_folder_in_place_of_a_file),
 		cmocka_unit_test(refuses_a_folder_that_is_not_there),
 		cmocka_unit_test(refuses_a_folder_that_cannot_be_written),
 		cmocka_unit_test(refuses_a_file_that_is_no_database),
