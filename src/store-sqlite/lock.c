@@ -1,8 +1,11 @@
 /* The files of a store and the lock on them.
  *
  * The lock is an open-file-description lock on a file of its own, never removed: it falls when the
- * process ends, however it ends, so holding it proves that every earlier owner is dead. It is not on
- * the database itself, whose locks the client keeps.
+ * process ends, however it ends, so holding it proves that every earlier owner is dead.
+ * A second one is on the database itself, because one file may be seen under two names (hard links, which
+ * are refused, and mounts of a single file, which cannot be told), each with a lock file of its own. It
+ * is on one byte far behind all that the client locks or writes, and on a descriptor of its own, which is
+ * closed after the last connection: closing any descriptor of the file drops the client's locks.
  * Network file systems are refused by their type: neither the lock nor shared memory holds there. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* F_OFD_SETLK */
@@ -248,6 +251,13 @@ static enum belfry_status check_kind(const char *path, struct belfry_error *err)
 				"the store's file is not a regular file: name a regular file, or one "
 				"that is not there yet");
 	}
+	if (S_ISREG(found.st_mode) && found.st_nlink > 1) {
+		status = bf_error_set(err, BELFRY_CONFIGURATION,
+				"the store's file has %llu names (hard links), under each of which a "
+				"process could use it: remove all names but one, or make this one a "
+				"copy",
+				(unsigned long long)found.st_nlink);
+	}
 	if (status != BELFRY_OK && err != NULL) {
 		(void)snprintf(err->detail, sizeof(err->detail), "%s", path);
 	}
@@ -264,6 +274,44 @@ enum belfry_status bf_paths_check(const struct bf_paths *paths, struct belfry_er
 void bf_lock_release(int lock)
 {
 	(void)close(lock); /* nothing was written that matters */
+}
+
+static enum belfry_status refuse_second(int code, const char *path, struct belfry_error *err)
+{
+	if (code == EINTR) {
+		return bf_error_set(err, BELFRY_BUSY, "waiting for the store was interrupted");
+	}
+	if (code != EAGAIN && code != EACCES) {
+		return refuse_errno(err, code, "file", path);
+	}
+	(void)bf_error_set(err, BELFRY_BUSY,
+			"the store's file is in use by another process, which knows it by another "
+			"name: stop that process, or name another file");
+	if (err != NULL) {
+		(void)snprintf(err->detail, sizeof(err->detail), "%s", path);
+	}
+	return BELFRY_BUSY;
+}
+
+enum belfry_status bf_file_hold(const char *path, bool is_standby, int *ret_file,
+		struct belfry_error *err)
+{
+	struct flock mark = {.l_type = F_WRLCK,
+			.l_whence = SEEK_SET,
+			.l_start = BF_FILE_MARK,
+			.l_len = 1};
+	int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (file < 0) {
+		return refuse_errno(err, errno, "file", path);
+	}
+	if (fcntl(file, is_standby ? F_OFD_SETLKW : F_OFD_SETLK, &mark) != 0) {
+		int code = errno;
+		(void)close(file);
+		return refuse_second(code, path, err);
+	}
+	*ret_file = file;
+	return BELFRY_OK;
 }
 
 enum belfry_status bf_file_check(const char *path, struct belfry_error *err)

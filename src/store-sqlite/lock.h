@@ -36,4 +36,11 @@ void bf_lock_release(int lock);
  * connection's own locks. BELFRY_CONFIGURATION with the remedy. */
 BF_MUST_CHECK enum belfry_status bf_file_check(const char *path, struct belfry_error *err);
 
+/* The byte of the database that its owner holds locked. */
+#define BF_FILE_MARK (INT64_C(1) << 62)
+/* Holds the database itself, whatever name it goes by. BELFRY_BUSY and is_standby as for bf_lock_take.
+ * *ret_file is to be closed (bf_lock_release) after every connection of the file. */
+BF_MUST_CHECK enum belfry_status bf_file_hold(const char *path, bool is_standby, int *ret_file,
+		struct belfry_error *err);
+
 #endif

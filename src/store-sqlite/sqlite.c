@@ -1,6 +1,7 @@
 /* The store in one file: opening, migrating, closing, and the table of methods.
  *
- * The protocol   open takes the lock file (lock.c), which proves that nobody else uses the files;
+ * The protocol   open takes the lock file and holds the database (lock.c), which proves that nobody
+ *                else uses the files;
  *                migrate brings the schema up (schema.c), declares every earlier incarnation dead
  *                (beat.c) and lets calls in; close waits for the last call, brings the log into the
  *                file and gives the lock back last.
@@ -28,6 +29,9 @@ static void free_store(struct bf_sqlite *store)
 	bf_door_fini(&store->reader_door);
 	bf_door_fini(&store->output_door);
 	(void)pthread_cond_destroy(&store->idle);
+	if (store->held_file >= 0) {
+		bf_lock_release(store->held_file);
+	}
 	if (store->lock_file >= 0) {
 		bf_lock_release(store->lock_file);
 	}
@@ -45,6 +49,7 @@ static struct bf_sqlite *new_store(const struct belfry_store_options *options)
 	store->env = current_env != NULL ? current_env : bf_env_system();
 	store->timeout = options->timeout > 0 ? options->timeout : DEFAULT_TIMEOUT;
 	store->lock_file = -1;
+	store->held_file = -1;
 	/* With default attributes these cannot fail on this system. */
 	(void)pthread_mutex_init(&store->mutex, NULL);
 	(void)pthread_cond_init(&store->idle, NULL);
@@ -87,6 +92,10 @@ static enum belfry_status open_files(struct bf_sqlite *store,
 	}
 	if (status == BELFRY_OK) {
 		status = bf_file_check(store->paths.database, err);
+	}
+	if (status == BELFRY_OK) {
+		status = bf_file_hold(store->paths.database, options->is_standby, &store->held_file,
+				err);
 	}
 	if (status == BELFRY_OK) {
 		status = bf_file_check(store->paths.output, err);

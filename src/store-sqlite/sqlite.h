@@ -4,7 +4,8 @@
  * PATH.lock    held by the one process that may use it; holds the owner's text
  * PATH.output  output of Sessions, which may be lost in a power cut
  *
- * One process owns the files. Network file systems are refused; a memory or overlay file system is
+ * One process owns the files, whatever names they go by: a database with hard links is refused, and one
+ * that is mounted elsewhere as a single file is busy there. Network file systems are refused; a memory or overlay file system is
  * taken (one kernel sees one file there), and is as durable as it is. No other program may write or
  * checkpoint the file while it is open: copy it through the owner or while it is closed.
  *

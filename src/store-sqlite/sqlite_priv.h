@@ -35,6 +35,7 @@ struct bf_sqlite {
 	const struct bf_env *env;
 	struct bf_paths paths;
 	int lock_file;
+	int held_file; /* the database; closed after its last connection */
 	belfry_duration timeout;
 	bool is_ready; /* migrated */
 

@@ -350,6 +350,63 @@ static void a_second_process_is_told_who_holds_it(void **state)
 	place_fini(&place);
 }
 
+/* The file under another name, as a mount of a single file would show it. */
+static void a_file_in_use_under_another_name_is_busy(void **state)
+{
+	struct place place, other;
+	struct belfry_error err = {0};
+	struct belfry_store *second = NULL;
+
+	(void)state;
+	place_init(&place, true);
+	struct belfry_store *store = open_migrated(&place);
+	other = place;
+	(void)snprintf(other.path, sizeof(other.path), "%s/other", place.folder);
+	(void)snprintf(other.url, sizeof(other.url), "sqlite:%s/other", place.folder);
+	assert_int_equal(rename(place.path, other.path), 0);
+	assert_int_equal(try_open(&other, &second, &err), BELFRY_BUSY);
+	assert_non_null(strstr(err.message, "another name"));
+	assert_int_equal(rename(other.path, place.path), 0);
+	close_store(store);
+	close_store(open_migrated(&place));
+	place_fini(&place);
+}
+
+static void a_removed_lock_file_lets_nobody_in(void **state)
+{
+	struct place place;
+	struct belfry_store *second = NULL;
+	char path[256];
+
+	(void)state;
+	place_init(&place, true);
+	struct belfry_store *store = open_migrated(&place);
+	(void)snprintf(path, sizeof(path), "%s.lock", place.path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(try_open(&place, &second, NULL), BELFRY_BUSY);
+	close_store(store);
+	place_fini(&place);
+}
+
+static void refuses_a_file_with_two_names(void **state)
+{
+	struct place place, other;
+
+	(void)state;
+	place_init(&place, true);
+	close_store(open_migrated(&place));
+	other = place;
+	(void)snprintf(other.path, sizeof(other.path), "%s/other", place.folder);
+	(void)snprintf(other.url, sizeof(other.url), "sqlite:%s/other", place.folder);
+	assert_int_equal(link(place.path, other.path), 0);
+	refused(&place, "2 names");
+	refused(&other, "2 names");
+	assert_absent(&other, ".lock");
+	assert_int_equal(unlink(other.path), 0);
+	close_store(open_migrated(&place));
+	place_fini(&place);
+}
+
 /* The child must exist before the owner opens the file: it would inherit the owner's lock. */
 static void run_standby(const struct place *place, int go, int answer)
 {
@@ -476,6 +533,9 @@ const struct CMUnitTest open_tests[] = {
 		cmocka_unit_test(refuses_a_schema_that_lacks_a_column),
 		cmocka_unit_test(a_second_owner_is_told_who_holds_it),
 		cmocka_unit_test(a_second_process_is_told_who_holds_it),
+		cmocka_unit_test(a_file_in_use_under_another_name_is_busy),
+		cmocka_unit_test(a_removed_lock_file_lets_nobody_in),
+		cmocka_unit_test(refuses_a_file_with_two_names),
 		cmocka_unit_test(a_standby_waits_and_then_owns_it),
 		cmocka_unit_test(opening_declares_predecessors_dead),
 		cmocka_unit_test(nothing_is_left_beside_a_closed_file),
