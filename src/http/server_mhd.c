@@ -11,6 +11,7 @@
  *   - it accepts several Host or Content-Length, and both lengths at once: bf_http_head_check;
  *   - its timeout is one of inactivity: server_reaper.c;
  *   - it cannot answer in the middle of a body: bf_http_mhd_refuse_midway writes past it;
+ *   - with more parameters than it has memory for it falls silent and never calls back: is_target_fit;
  *   - its strict mode refuses a missing Host and a space in the target, as bf_http_head_check does, but
  *     writes the head of that refusal twice: strict mode is for later versions;
  *   - it aborts the process when it is stopped with a connection suspended, and now and then when it is
@@ -18,12 +19,16 @@
 #include "http/server_mhd_priv.h"
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
 
 #include "http/problem.h"
+
+#define REFUSED_TIME    (2 * BELFRY_SECOND) /* for a client to read why it was refused */
+#define PARAMETER_BYTES 64                  /* at most, in the library's memory */
 
 /* --- the head --- */
 
@@ -235,8 +240,39 @@ static struct bf_http_connection *connection_of(struct MHD_Connection *mhd)
 	return info != NULL ? info->socket_context : NULL;
 }
 
+/* Does the library have the memory to take this target apart? It keeps a record for each parameter
+ * beside the head itself. */
+static bool is_target_fit(const struct bf_http_server *server, struct belfry_str target)
+{
+	size_t parts = 1;
+
+	for (size_t i = 0; i < target.len; i++) {
+		parts += target.ptr[i] == '&' ? 1 : 0;
+	}
+	return parts <= BF_HTTP_PARAMETERS &&
+			target.len + parts * PARAMETER_BYTES <=
+			server->options.connection_bytes / 4 * 3;
+}
+
+/* Answers past the library, which may not call back any more, and lets the connection end. */
+static void refuse_target(struct bf_http_request *request)
+{
+	struct bf_http_connection *connection = request->connection;
+	struct belfry_error err = {0};
+
+	(void)bf_error_set(&err, BELFRY_INVALID,
+			"the address is too long, or has too many parts: at most %d segments and %d "
+			"parameters",
+			BF_HTTP_SEGMENTS, BF_HTTP_PARAMETERS);
+	bf_http_mhd_write_refusal(request, &err);
+	request->is_refused = true;
+	connection->is_early = true;
+	(void)shutdown(connection->fd, SHUT_WR); /* gone already is as good */
+	bf_http_reaper_arm(connection, REFUSED_TIME);
+}
+
 /* The request line is there, and nothing has been cut off it yet. What this returns is the request of
- * the calls that follow. */
+ * the calls that follow; the connection keeps it, because there may be none. */
 static void *on_target(void *data, const char *target, struct MHD_Connection *mhd)
 {
 	struct bf_http_server *server = data;
@@ -254,8 +290,13 @@ static void *on_target(void *data, const char *target, struct MHD_Connection *mh
 		bf_http_request_release(request);
 		return NULL;
 	}
+	bf_http_request_release(connection->begun);
+	connection->begun = request;
 	if (connection->is_served) {
 		bf_http_reaper_arm(connection, server->options.head_time);
+	}
+	if (!is_target_fit(server, bf_str(request->target_text))) {
+		refuse_target(request);
 	}
 	return request;
 }
@@ -268,7 +309,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *mhd, const 
 
 	(void)data;
 	(void)url;
-	if (request == NULL) {
+	if (request == NULL || request->is_refused) {
 		return MHD_NO;
 	}
 	if (!request->is_head_read) {
@@ -297,6 +338,7 @@ static void on_completed(void *data, struct MHD_Connection *mhd, void **request_
 	request->connection->is_early = !request->is_whole;
 	bf_http_reaper_arm(request->connection, server->options.idle_time);
 	bf_http_pool_complete(server, request);
+	request->connection->begun = NULL;
 	bf_http_request_release(request);
 }
 
@@ -318,14 +360,20 @@ static void *open_connection(struct bf_http_server *server, struct MHD_Connectio
 	return connection;
 }
 
+static void close_connection(struct bf_http_connection *connection)
+{
+	bf_http_reaper_remove(connection);
+	bf_http_request_release(connection->begun); /* the library never came to call for it */
+	bf_free(connection);
+}
+
 static void on_connection(void *data, struct MHD_Connection *mhd, void **place,
 		enum MHD_ConnectionNotificationCode what)
 {
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		*place = open_connection(data, mhd);
 	} else if (*place != NULL) {
-		bf_http_reaper_remove(*place);
-		bf_free(*place);
+		close_connection(*place);
 		*place = NULL;
 	}
 }

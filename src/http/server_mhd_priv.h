@@ -14,6 +14,9 @@ BF_MUST_CHECK enum MHD_Result bf_http_mhd_send(struct bf_http_request *request,
 /* Answers before anything more is read, and closes. */
 BF_MUST_CHECK enum MHD_Result bf_http_mhd_refuse(struct bf_http_request *request,
 		struct MHD_Connection *mhd, const struct belfry_error *err);
+/* Writes the refusal past the library, where nothing else is being written on this connection; the
+ * caller sees to its end. */
+void bf_http_mhd_write_refusal(struct bf_http_request *request, const struct belfry_error *err);
 /* The same in the middle of a body, where the library takes no answer: nothing else is being written on
  * this connection, so the answer is written past it, and MHD_NO (always) makes it close. Over TLS it
  * would have to go through the session. */

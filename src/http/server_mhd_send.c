@@ -125,8 +125,7 @@ enum MHD_Result bf_http_mhd_refuse(struct bf_http_request *request, struct MHD_C
 	return bf_http_mhd_send(request, mhd, &response);
 }
 
-enum MHD_Result bf_http_mhd_refuse_midway(struct bf_http_request *request,
-		const struct belfry_error *err)
+void bf_http_mhd_write_refusal(struct bf_http_request *request, const struct belfry_error *err)
 {
 	struct bf_http_response response;
 	BF_CLEANUP(bf_buf_fini) struct bf_buf out = {0};
@@ -153,5 +152,11 @@ enum MHD_Result bf_http_mhd_refuse_midway(struct bf_http_request *request,
 		(void)send(request->connection->fd, out.ptr, out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
 	bf_http_response_fini(&response);
+}
+
+enum MHD_Result bf_http_mhd_refuse_midway(struct bf_http_request *request,
+		const struct belfry_error *err)
+{
+	bf_http_mhd_write_refusal(request, err);
 	return MHD_NO;
 }

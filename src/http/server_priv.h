@@ -42,6 +42,7 @@ struct bf_http_connection {
 	struct bf_boot_time until; /* then the reaper shuts it down; INT64_MAX: never */
 	bool is_served; /* has had a request before: the next one's head is timed afresh */
 	bool is_early;  /* the request was refused before all of it was read */
+	struct bf_http_request *begun; /* not completed yet: released with the connection */
 	char peer[BF_HTTP_PEER_BYTES];
 };
 
@@ -55,6 +56,7 @@ struct bf_http_request {
 	bool is_answered;                      /* under lock */
 	bool is_dispatched;                    /* socket thread: it has been queued */
 	bool is_head_read;                     /* socket thread: the head has been judged */
+	bool is_refused;                       /* socket thread: answered past the library */
 	bool is_whole;                  /* socket thread: head and body were read to the end */
 	struct bf_http_response answer; /* under lock */
 	struct bf_link flight_link;     /* in server->flight: dispatched, not completed */

@@ -2,6 +2,7 @@
 #include "client.h"
 #include "fixture.h"
 
+#include <malloc.h>
 #include <poll.h>
 
 #define H     "Host: localhost\r\n"
@@ -336,6 +337,68 @@ static void a_full_queue_answers_503(void **state)
 	fixture_stop(&fixture);
 }
 
+static struct reply ask_parameters(uint16_t port, size_t count, size_t len)
+{
+	struct bf_buf request = {0};
+
+	bf_buf_append_text(&request, "GET /echo?");
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < len; j++) {
+			bf_buf_append_byte(&request, 'a');
+		}
+		bf_buf_append_byte(&request, '&');
+	}
+	bf_buf_append_text(&request, " HTTP/1.1\r\n" H "\r\n");
+	struct reply reply = client_ask(port, bf_buf_str(&request));
+	bf_buf_fini(&request);
+	return reply;
+}
+
+/* Also where the library has no memory to take them apart, and never calls back. */
+static void every_number_of_parameters_is_answered_at_once(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct fixture fixture;
+	struct bf_boot_time start = now();
+
+	fixture_start(&fixture, &options);
+	for (size_t count = 1; count < 1200; count += count < 220 ? 3 : 97) {
+		for (size_t len = 1; len * count < 11000; len = len * 2 + 7) {
+			struct reply reply = ask_parameters(fixture.port, count, len);
+			if (reply.status != 400 && reply.status != 431 &&
+					(reply.status != 200 || count > 64)) {
+				fail_msg("%zu of %zu bytes: %d", count, len, reply.status);
+			}
+			reply_fini(&reply);
+		}
+	}
+	assert_true(since(start) < options.head_time);
+	fixture_stop(&fixture);
+}
+
+/* Nothing of them stays while the server runs on; after the stop a leak would be one as well, which the
+ * address sanitizer looks for. */
+static void refused_targets_keep_no_memory(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct fixture fixture;
+
+	fixture_start(&fixture, &options);
+	struct reply reply = ask_parameters(fixture.port, 200, 1);
+	reply_fini(&reply);
+	size_t before = mallinfo2().uordblks;
+	for (int i = 0; i < 6000; i++) {
+		reply = ask_parameters(fixture.port, 200, 1);
+		assert_int_equal(reply.status, 400);
+		check_contains(bf_buf_str(&reply.body), "at most 32 segments and 64 parameters");
+		reply_fini(&reply);
+	}
+	assert_true(mallinfo2().uordblks < before + 512 * (size_t)1024);
+	fixture_stop(&fixture);
+}
+
 static void one_address_may_not_take_every_connection(void **state)
 {
 	(void)state;
@@ -377,6 +440,8 @@ int run_limit_tests(void)
 			cmocka_unit_test(a_body_at_the_limit_is_taken),
 			cmocka_unit_test(all_bodies_together_have_a_limit),
 			cmocka_unit_test(a_full_queue_answers_503),
+			cmocka_unit_test(every_number_of_parameters_is_answered_at_once),
+			cmocka_unit_test(refused_targets_keep_no_memory),
 			cmocka_unit_test(one_address_may_not_take_every_connection),
 	};
 
