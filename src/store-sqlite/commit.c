@@ -9,6 +9,8 @@
  *             - a commit that fails in the file has an unknown outcome (its record may be in the log
  *               and be found when the file is opened anew): BELFRY_UNKNOWN, and the connection is not
  *               used again. A full disk is known to have kept nothing: BELFRY_UNAVAILABLE.
+ *             - an operation answers OK only while the database is under its name, looked at before each
+ *               transaction and after each commit: what is committed into a removed file is lost.
  *             - the log is brought into the file by the leader alone, between transactions.
  * Not here    what an operation does (beat.c, advance.c, ...). */
 #include "store-sqlite/sqlite_priv.h"
@@ -49,7 +51,13 @@ static void settle(const struct bf_sqlite *store, struct write *write, enum belf
 	case BELFRY_CLASS_OK: break;
 	case BELFRY_CLASS_RETRY:
 	case BELFRY_CLASS_SYSTEM:
-	case BELFRY_CLASS_DATA: (void)bf_db_fail(&store->writer, status, write->err); break;
+	case BELFRY_CLASS_DATA:
+		if (store->is_out_of_place) {
+			(void)bf_error_system(write->err, status, 0, BF_OUT_OF_PLACE);
+		} else {
+			(void)bf_db_fail(&store->writer, status, write->err);
+		}
+		break;
 	case BELFRY_CLASS_CONFLICT:
 	case BELFRY_CLASS_GONE:
 	case BELFRY_CLASS_CALLER:
@@ -80,6 +88,10 @@ static enum belfry_status ready(struct bf_sqlite *store, struct bf_boot_time dea
 {
 	struct bf_boot_time now = boot_now();
 
+	store->is_out_of_place = !bf_sqlite_is_in_place(store);
+	if (store->is_out_of_place) {
+		return BELFRY_UNAVAILABLE;
+	}
 	if (store->writer.handle != NULL && !store->writer.is_broken) {
 		return BELFRY_OK;
 	}
@@ -130,7 +142,9 @@ static enum belfry_status commit(struct bf_sqlite *store)
 		store->commits++;
 		store->wal_bytes = store->wal_frames > 0 ? (uint64_t)store->wal_frames * 4120 + 32
 							 : 0;
-		return BELFRY_OK;
+		/* In the file that was there before; in the one that is there now, if it came back. */
+		store->is_out_of_place = !bf_sqlite_is_in_place(store);
+		return store->is_out_of_place ? BELFRY_UNKNOWN : BELFRY_OK;
 	}
 	int code = db->code & 0xff;
 	if (code != SQLITE_FULL && code != SQLITE_BUSY) {

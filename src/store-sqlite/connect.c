@@ -125,6 +125,11 @@ enum belfry_status bf_sqlite_reconnect(struct bf_sqlite *store, struct bf_boot_t
 	return status;
 }
 
+bool bf_sqlite_is_in_place(const struct bf_sqlite *store)
+{
+	return bf_file_is_current(store->held_file, store->paths.database);
+}
+
 enum belfry_status bf_sqlite_connect_output(struct bf_sqlite *store)
 {
 	return bf_db_open(&store->output, store->paths.output, BF_DB_RELAXED, bf_output_texts,
@@ -168,6 +173,9 @@ enum belfry_status bf_sqlite_read_begin(struct bf_sqlite *store, struct belfry_e
 {
 	if (!store->is_ready) {
 		return bf_error_set(err, BELFRY_CONFIGURATION, "the store was not migrated");
+	}
+	if (!bf_sqlite_is_in_place(store)) {
+		return bf_error_system(err, BELFRY_UNAVAILABLE, 0, BF_OUT_OF_PLACE);
 	}
 	bf_sqlite_enter(store);
 	enum belfry_status status = take_reader(store);

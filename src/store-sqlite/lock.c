@@ -173,12 +173,11 @@ static enum belfry_status refuse_held(int lock, struct belfry_error *err)
 			len > 0 ? owner : "another process");
 }
 
-/* The file that was locked is still the one that others would lock. */
-static bool is_current(int lock, const char *path)
+bool bf_file_is_current(int file, const char *path)
 {
 	struct stat held, named;
 
-	return fstat(lock, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+	return fstat(file, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
 			held.st_dev == named.st_dev;
 }
 
@@ -202,7 +201,7 @@ static enum belfry_status lock_once(int lock, const char *path, bool is_standby,
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
 	if (fcntl(lock, is_standby ? F_OFD_SETLKW : F_OFD_SETLK, &whole) == 0) {
-		return is_current(lock, path) ? BELFRY_OK : BELFRY_CONFLICT;
+		return bf_file_is_current(lock, path) ? BELFRY_OK : BELFRY_CONFLICT;
 	}
 	if (errno == EAGAIN || errno == EACCES) {
 		return refuse_held(lock, err);

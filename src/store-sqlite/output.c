@@ -14,6 +14,9 @@ static enum belfry_status take(struct bf_sqlite *store, struct belfry_error *err
 	if (!store->is_ready) {
 		return bf_error_set(err, BELFRY_CONFIGURATION, "the store was not migrated");
 	}
+	if (!bf_sqlite_is_in_place(store)) {
+		return bf_error_system(err, BELFRY_UNAVAILABLE, 0, BF_OUT_OF_PLACE);
+	}
 	bf_sqlite_enter(store);
 	if (!bf_sqlite_pass_door(store, &store->output_door)) {
 		bf_sqlite_leave(store);

@@ -179,8 +179,10 @@ static void close_store(struct belfry_store *base)
 		pthread_cond_wait(&store->idle, &store->mutex);
 	}
 	pthread_mutex_unlock(&store->mutex);
-	bf_sqlite_disconnect(store, store->is_ready && !store->writer.is_broken);
-	bf_db_close(&store->output, store->is_ready && !store->output.is_broken);
+	/* Files beside a database that has taken the name are not ours to tidy up. */
+	bool is_sound = store->is_ready && bf_sqlite_is_in_place(store);
+	bf_sqlite_disconnect(store, is_sound && !store->writer.is_broken);
+	bf_db_close(&store->output, is_sound && !store->output.is_broken);
 	free_store(store);
 }
 

@@ -49,7 +49,8 @@ struct bf_sqlite {
 	/* Belongs to the leader. */
 	struct bf_db writer;
 	struct bf_boot_time retry_at; /* a broken file is not opened anew before */
-	int wal_frames;               /* in the log at the latest commit */
+	bool is_out_of_place; /* the latest look found another file under the name, or none */
+	int wal_frames;       /* in the log at the latest commit */
 	struct bf_boot_time last_write;
 	struct {
 		char text[64];
@@ -124,6 +125,11 @@ BF_MUST_CHECK enum belfry_status bf_sqlite_connect_reader(struct bf_sqlite *stor
  * in doubt is written again), and as much of a check as `deadline` allows. By the leader. */
 BF_MUST_CHECK enum belfry_status bf_sqlite_reconnect(struct bf_sqlite *store,
 		struct bf_boot_time deadline);
+/* False: the database was removed or replaced under its name. What is written into the open file then is
+ * read by no later process, and another one may have begun anew in its place, so nothing answers OK
+ * until it is back. */
+bool bf_sqlite_is_in_place(const struct bf_sqlite *store);
+#define BF_OUT_OF_PLACE "the database file was removed or replaced: restore it and restart"
 BF_MUST_CHECK enum belfry_status bf_sqlite_connect_output(struct bf_sqlite *store);
 void bf_sqlite_disconnect(struct bf_sqlite *store, bool with_checkpoint);
 

@@ -1,5 +1,7 @@
 /* What this adapter does in its own way: takeover by range, items that cannot be written, forgetting. */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fixture.h"
 #include "store-sqlite/statements.h"
@@ -303,6 +305,67 @@ static void a_file_that_vanished_is_unavailable(void **state)
 	assert_int_equal(status, BELFRY_OK);
 }
 
+/* Removed, and then replaced by a store that another process could have begun. */
+static void nothing_is_acknowledged_into_a_file_that_was_removed(void **state)
+{
+	struct belfry_store *other = NULL;
+	struct belfry_error err = {0};
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_beat beat = {.size = sizeof(beat),
+			.kind = BELFRY_BEAT_RENEW,
+			.incarnation = incarnation_id(1),
+			.length = BELFRY_MINUTE};
+	struct belfry_document document;
+	const struct belfry_document_ops *documents = bf_sqlite_store_ops.documents;
+	char away[256];
+
+	begin_incarnation(*state, 1);
+	(void)snprintf(away, sizeof(away), "%s-away", place.path);
+	assert_int_equal(rename(place.path, away), 0);
+	assert_int_equal(bf_sqlite_store_ops.beat(*state, &beat, &arena, &err), BELFRY_UNAVAILABLE);
+	assert_non_null(strstr(err.detail, "removed or replaced"));
+	assert_null(strstr(err.message, "database"));
+	int file = open(place.path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	assert_true(file >= 0);
+	close(file);
+	assert_int_equal(try_register(*state, 2), BELFRY_UNAVAILABLE);
+	assert_int_equal(documents->get(*state, BF_STR("a"), BF_STR("b"), BF_STR(""), BF_STR(""),
+					 &arena, &document, &err),
+			BELFRY_UNAVAILABLE);
+	assert_non_null(strstr(err.detail, "removed or replaced"));
+	assert_int_equal(documents->put_output(*state, run_id("s", START), BF_STR("t"), BF_STR("b"),
+					 &err),
+			BELFRY_UNAVAILABLE);
+	assert_int_equal(try_open(&place, &other, NULL), BELFRY_BUSY);
+	assert_int_equal(rename(away, place.path), 0);
+	assert_int_equal(bf_sqlite_store_ops.beat(*state, &beat, &arena, &err), BELFRY_OK);
+	belfry_arena_fini(&arena);
+}
+
+/* The files of the one that took the name stay as they are when the old owner closes. */
+static void closing_leaves_what_took_its_place_alone(void **state)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm", ".lock", ".output"};
+	char path[256], away[256];
+	int64_t count;
+
+	begin_incarnation(*state, 1);
+	for (size_t i = 0; i < BF_COUNT(suffixes); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", place.path, suffixes[i]);
+		(void)snprintf(away, sizeof(away), "%s/away%s", place.folder, suffixes[i]);
+		assert_int_equal(rename(path, away), 0);
+	}
+	struct belfry_store *other = open_migrated(&place);
+	begin_incarnation(other, 2);
+	close_store(*state);
+	*state = other;
+	begin_incarnation(other, 3);
+	close_store(other);
+	count = raw_number(&place, "SELECT count(*) FROM incarnations");
+	assert_int_equal(count, 2);
+	*state = open_migrated(&place);
+}
+
 static bool is_large(const char *plan)
 {
 	static const char *const tables[] = {"SCAN runs", "SCAN r", "SCAN schedule", "SCAN s",
@@ -353,6 +416,8 @@ const struct CMUnitTest operation_tests[] = {
 		CASE(the_log_stays_bounded),
 		CASE(t065_a_held_file_is_unavailable_within_the_time_of_a_call),
 		CASE(a_file_that_vanished_is_unavailable),
+		CASE(nothing_is_acknowledged_into_a_file_that_was_removed),
+		CASE(closing_leaves_what_took_its_place_alone),
 		CASE(no_statement_walks_through_a_large_table),
 };
 const size_t operation_test_count = sizeof(operation_tests) / sizeof(operation_tests[0]);
