@@ -230,6 +230,21 @@ static enum belfry_status find_latest(struct question *q, struct belfry_error *e
 	return BELFRY_OK;
 }
 
+/* Nothing has been decided yet: what comes first, or why nothing will. */
+static enum belfry_status answer_first(struct question *q)
+{
+	bool is_coming = q->row.cursor != BELFRY_TIME_NEVER;
+
+	q->why->revision = q->row.revision;
+	q->why->due = is_coming ? q->row.cursor : q->row.idle_since;
+	q->why->nearest_after = q->row.cursor;
+	answer_from(q, is_coming ? BELFRY_WHY_COMING : BELFRY_WHY_DISABLED, q->row.idle_since);
+	if (q->row.is_removed) {
+		q->why->kind = BELFRY_WHY_REMOVED;
+	}
+	return BELFRY_OK;
+}
+
 static enum belfry_status ask(struct question *q, struct belfry_error *err)
 {
 	if (q->why->at == 0) {
@@ -243,8 +258,7 @@ static enum belfry_status ask(struct question *q, struct belfry_error *err)
 			return BELFRY_OK;
 		}
 		if (q->why->at == 0) {
-			/* Nothing has been decided yet: what comes first. */
-			q->why->at = q->row.cursor != BELFRY_TIME_NEVER ? q->row.cursor : q->now;
+			return answer_first(q);
 		}
 	}
 	return answer(q, err);

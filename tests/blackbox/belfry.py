@@ -342,6 +342,7 @@ class Server:
         self.process = None
         self.url = None
         self.spawned = None  # wall clock before the process was made
+        self.ready = None  # wall clock when start() came back
         self.answering = None  # wall clock when it had said its address: it covers from about then
 
     def start(self, crash_point=None, ready=True, seconds=30.0):
@@ -358,6 +359,7 @@ class Server:
         self.answering = time.time()
         if ready:
             wait_for(lambda: self.process.poll() is not None or self.is_ready(), 'readiness', seconds)
+        self.ready = time.time()  # the first beats are a matter of moments now, also on a busy machine
         return self
 
     def read_address(self):

@@ -67,7 +67,7 @@ class Storm:
                 self.live_once(server, number)
                 self.be_dead(number)
             server.start()
-            self.lives.append([server.answering + 2 * BEAT, float('inf'), float('inf')])
+            self.lives.append([server.ready + 3 * BEAT, float('inf'), float('inf')])
             self.finish(server)
         finally:
             server.close()
@@ -88,7 +88,7 @@ class Storm:
             died = server.wait_death(30)
             before = died - 0.1
             self.crashes += 1
-        self.lives.append([server.answering + 2 * BEAT, before, died])
+        self.lives.append([server.ready + 3 * BEAT, before, died])
 
     def be_dead(self, number):
         """Half of the time long enough for due times that nobody covers; then until this part of the
