@@ -194,6 +194,82 @@ static bool is_variable_of(struct belfry_str variable, const struct row *row)
 	return true;
 }
 
+/* What others read, here or in a client: not settings, and no mistake. The last ones are beginnings. */
+static bool is_known_otherwise(struct belfry_str variable)
+{
+	static const char *const names[] = {"BELFRY_URL", "BELFRY_TOKEN",
+			"BELFRY_SCHEDULER_PROVIDER", "BELFRY_PLUGIN_PATH", "BELFRY_CRASH_POINT",
+			"BELFRY_BINARY"};
+	static const char *const beginnings[] = {"BELFRY_SECRET_", "BELFRY_TEST_"};
+
+	for (size_t i = 0; i < BF_COUNT(names); i++) {
+		if (bf_str_equal(variable, bf_str(names[i]))) {
+			return true;
+		}
+	}
+	for (size_t i = 0; i < BF_COUNT(beginnings); i++) {
+		if (bf_str_starts_with(variable, bf_str(beginnings[i]))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* How many bytes the two names have in common at their beginning, whatever their case. */
+static size_t common_beginning(struct belfry_str word, const char *name)
+{
+	size_t len = 0;
+
+	while (len < word.len && name[len] != '\0' &&
+			bf_str_equal_nocase(bf_str_slice(word, len, len + 1),
+					bf_str_slice(bf_str(name), len, len + 1))) {
+		len++;
+	}
+	return len;
+}
+
+/* The setting that begins most like it. */
+static const char *near_name(struct belfry_str word)
+{
+	const char *best = rows[0].name;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		size_t len = common_beginning(word, rows[i].name);
+		if (len > longest) {
+			longest = len;
+			best = rows[i].name;
+		}
+	}
+	return longest >= 3 ? best : NULL;
+}
+
+/* A variable of ours that nothing reads would be a wish that is silently not carried out. */
+static enum belfry_status refuse_variable(struct belfry_str variable, struct belfry_error *err)
+{
+	struct belfry_str word = bf_str_slice(variable, sizeof("BELFRY_") - 1, variable.len);
+	const char *near = near_name(word);
+
+	variable = bf_str_slice(variable, 0, 60);
+	if (bf_str_equal(word, BF_STR("METRICS_PER_DEPLOYMENT"))) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"%.*s: this version does not offer the setting "
+				"metrics.per_deployment; leave it out",
+				BF_STR_ARGS(variable));
+	}
+	if (bf_str_equal(word, BF_STR("LISTEN")) || bf_str_equal(word, BF_STR("DATA")) ||
+			bf_str_equal(word, BF_STR("STORE"))) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"%.*s: this is an option of `belfry serve`, and no setting; see "
+				"`belfry serve --help`",
+				BF_STR_ARGS(variable));
+	}
+	return bf_error_set(err, BELFRY_INVALID, "%.*s: there is no such setting%s%s%s",
+			BF_STR_ARGS(variable), near != NULL ? "; did you mean " : "",
+			near != NULL ? near : "; leave it out",
+			near != NULL ? ", in capitals behind BELFRY_?" : "");
+}
+
 static enum belfry_status read_variable(struct bf_settings *settings, struct belfry_str pair,
 		struct belfry_error *err)
 {
@@ -215,7 +291,9 @@ static enum belfry_status read_variable(struct bf_settings *settings, struct bel
 		}
 		return status;
 	}
-	return BELFRY_OK;
+	bool is_ours = bf_str_starts_with(variable, BF_STR("BELFRY_"));
+	return is_ours && !is_known_otherwise(variable) ? refuse_variable(variable, err)
+							: BELFRY_OK;
 }
 
 enum belfry_status bf_settings_read_environment(struct bf_settings *settings,

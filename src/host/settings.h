@@ -43,8 +43,9 @@ void bf_settings_init(struct bf_settings *settings, int64_t processors);
 BF_MUST_CHECK enum belfry_status bf_settings_set(struct bf_settings *settings,
 		struct belfry_str name, struct belfry_str text, struct belfry_error *err);
 
-/* Every BELFRY_NAME=TEXT of `environment` (ended by NULL) whose NAME is a setting; others are
- * somebody else's. The message names the variable. */
+/* Every BELFRY_NAME=TEXT of `environment` (ended by NULL) whose NAME is a setting. One that is neither
+ * a setting nor anything else that Belfry reads is refused: BELFRY_INVALID, and the message names the
+ * variable and the nearest setting. Variables without BELFRY_ are somebody else's. */
 BF_MUST_CHECK enum belfry_status bf_settings_read_environment(struct bf_settings *settings,
 		const char *const *environment, struct belfry_error *err);
 

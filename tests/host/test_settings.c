@@ -83,7 +83,9 @@ static void the_environment_is_read_by_name(void **state)
 {
 	static const char *const good[] = {"PATH=/bin", "BELFRY_URL=http://x", "BELFRY_TOKEN=t",
 			"BELFRY_MAX_CONCURRENT=5", "BELFRY_GRACE=PT0S", "belfry_lease=1s",
-			"BELFRY_", "X", NULL};
+			"BELFRY_SECRET_HOOK=x", "BELFRY_SCHEDULER_PROVIDER=none",
+			"BELFRY_PLUGIN_PATH=/x", "BELFRY_CRASH_POINT=x", "BELFRY_BINARY=x",
+			"BELFRY_TEST_BINARY=x", "BELFRY", "X", NULL};
 	static const char *const bad[] = {"BELFRY_KEEP_AGE=never", NULL};
 	struct bf_settings settings;
 	struct belfry_error err = {0};
@@ -96,6 +98,35 @@ static void the_environment_is_read_by_name(void **state)
 	assert_int_equal(settings.lease, 8 * BELFRY_SECOND);
 	assert_int_equal(bf_settings_read_environment(&settings, bad, &err), BELFRY_INVALID);
 	assert_non_null(strstr(err.message, "BELFRY_KEEP_AGE"));
+}
+
+static void variables_that_nothing_reads_are_refused_by_name(void **state)
+{
+	static const struct {
+		const char *pair;
+		const char *says;
+	} rows[] = {
+			{"BELFRY_METRICS_PER_DEPLOYMENT=true",
+					"BELFRY_METRICS_PER_DEPLOYMENT: this version does not offer"},
+			{"BELFRY_LISTEN=1.2.3.4:1", "BELFRY_LISTEN: this is an option"},
+			{"BELFRY_MAX_CONCURENT=5", "did you mean max_concurrent"},
+			{"BELFRY_XYZ=5", "BELFRY_XYZ: there is no such setting"},
+			{"BELFRY_=5", "BELFRY_: there is no such setting"},
+			{"BELFRY_max_concurrent=5", "did you mean max_concurrent"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		const char *const environment[] = {"A=b", rows[i].pair, NULL};
+		struct bf_settings settings;
+		struct belfry_error err = {0};
+		bf_settings_init(&settings, 1);
+		assert_int_equal(bf_settings_read_environment(&settings, environment, &err),
+				BELFRY_INVALID);
+		if (strstr(err.message, rows[i].says) == NULL) {
+			fail_msg("%s", err.message);
+		}
+	}
 }
 
 static void values_that_do_not_go_together_are_refused(void **state)
@@ -121,6 +152,7 @@ int run_settings_tests(void)
 			cmocka_unit_test(right_values_are_taken),
 			cmocka_unit_test(wrong_values_are_refused_by_name),
 			cmocka_unit_test(the_environment_is_read_by_name),
+			cmocka_unit_test(variables_that_nothing_reads_are_refused_by_name),
 			cmocka_unit_test(values_that_do_not_go_together_are_refused),
 	};
 
