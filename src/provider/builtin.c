@@ -44,6 +44,16 @@ enum belfry_status bf_provider_find(struct belfry_str name,
 enum belfry_status bf_store_ops_find(struct belfry_str url, const struct belfry_store_ops **ret_ops,
 		struct belfry_error *err)
 {
+	static const struct {
+		const char *scheme;
+		const char *name;
+	} later[] = {
+			{"postgresql:", "PostgreSQL"},
+			{"postgres:", "PostgreSQL"},
+			{"mongodb:", "MongoDB"},
+			{"mongodb+srv:", "MongoDB"},
+	};
+
 	if (bf_str_starts_with(url, BF_STR("sqlite:"))) {
 		*ret_ops = &bf_sqlite_store_ops;
 		return BELFRY_OK;
@@ -51,6 +61,14 @@ enum belfry_status bf_store_ops_find(struct belfry_str url, const struct belfry_
 	if (bf_str_starts_with(url, BF_STR("memory:"))) {
 		*ret_ops = &bf_memory_store_ops;
 		return BELFRY_OK;
+	}
+	for (size_t i = 0; i < BF_COUNT(later); i++) {
+		if (bf_str_starts_with(url, bf_str(later[i].scheme))) {
+			return bf_error_set(err, BELFRY_CONFIGURATION,
+					"this version does not offer %s yet: use sqlite:PATH (or --data "
+					"FOLDER)",
+					later[i].name);
+		}
 	}
 	return bf_error_set(err, BELFRY_CONFIGURATION,
 			"this version knows no such store: use sqlite:PATH (or --data FOLDER)");

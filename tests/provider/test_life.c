@@ -290,6 +290,24 @@ static void hosts_may_put_after_the_stop(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void stores_of_a_later_version_are_refused_by_name(void **state)
+{
+	static const char *const rows[][2] = {{"postgresql://h/d", "does not offer PostgreSQL yet"},
+			{"postgres://h/d", "PostgreSQL"},
+			{"mongodb://h", "does not offer MongoDB yet"},
+			{"mongodb+srv://h", "MongoDB"}, {"redis://h", "knows no such store"}};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		const struct belfry_store_ops *ops = NULL;
+		struct belfry_error err = {0};
+		assert_int_equal(bf_store_ops_find(bf_str(rows[i][0]), &ops, &err),
+				BELFRY_CONFIGURATION);
+		assert_non_null(strstr(err.message, rows[i][1]));
+		assert_non_null(strstr(err.message, "use sqlite:PATH"));
+	}
+}
+
 int run_life_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +324,7 @@ int run_life_tests(void)
 			CASE(t081_what_is_answered_during_the_stop_is_stored),
 			CASE(stop_with_many_runs_under_way_leaves_none_with_the_dead),
 			CASE(hosts_may_put_after_the_stop),
+			cmocka_unit_test(stores_of_a_later_version_are_refused_by_name),
 	};
 	return cmocka_run_group_tests_name("life", tests, NULL, NULL);
 }
