@@ -14,6 +14,7 @@
 #include <belfry/run.h>
 
 #define COUNT_DEFAULT 20
+#define FOLLOW_COUNT  ((size_t)200) /* Runs looked at in each round of --follow */
 
 static enum belfry_status no_memory(struct belfry_error *err)
 {
@@ -138,6 +139,26 @@ static enum belfry_status collect_names(struct bf_cli *cli, const json_t *deploy
 	return status;
 }
 
+/* How many Runs of a full page stand behind the oldest known one: they came into it because others left,
+ * and are old. Of a page that is not full, or where none is known, none. */
+static size_t count_old(const json_t *page, const json_t *seen)
+{
+	size_t old = 0;
+	size_t size = json_array_size(page);
+
+	if (size < FOLLOW_COUNT || json_object_size(seen) == 0) {
+		return 0;
+	}
+	for (; old < size; old++) {
+		struct belfry_str id = bf_member(json_array_get(page, size - 1 - old), "id");
+
+		if (json_object_getn(seen, id.len > 0 ? id.ptr : "", id.len) != NULL) {
+			return old;
+		}
+	}
+	return 0;
+}
+
 /* Of `page` (newest first) what is new or has another status than in `seen`, oldest first; `seen` then
  * holds the page. */
 static enum belfry_status take_news(const json_t *page, json_t **seen, json_t **ret_news,
@@ -145,13 +166,14 @@ static enum belfry_status take_news(const json_t *page, json_t **seen, json_t **
 {
 	BF_CLEANUP(bf_cleanup_json) json_t *now = json_object();
 	BF_CLEANUP(bf_cleanup_json) json_t *news = json_array();
+	size_t old_from = json_array_size(page) - count_old(page, *seen);
 
 	for (size_t i = json_array_size(page); i-- > 0;) {
 		json_t *run = json_array_get(page, i);
 		struct belfry_str id = bf_member(run, "id");
 		json_t *status = json_object_get(run, "status");
 		const json_t *before = json_object_getn(*seen, id.len > 0 ? id.ptr : "", id.len);
-		bool is_news = before == NULL || !json_equal(before, status);
+		bool is_news = i < old_from && (before == NULL || !json_equal(before, status));
 
 		if (json_object_setn(now, id.len > 0 ? id.ptr : "", id.len, status) != 0 ||
 				(is_news && json_array_append(news, run) != 0)) {
@@ -179,7 +201,16 @@ static enum belfry_status show_news(struct bf_cli *cli, const json_t *news, cons
 	return status;
 }
 
-/* For ever, until the server is gone or somebody stops it. */
+/* Leaves the newest `max` of what is oldest first. */
+static void keep_newest(json_t *runs, size_t max)
+{
+	while (json_array_size(runs) > max) {
+		(void)json_array_remove(runs, 0); /* the index is in range */
+	}
+}
+
+/* For ever, until the server is gone or somebody stops it. The first page is read as far as the later
+ * ones, though fewer are shown of it: what is not shown is old, and no news later. */
 static enum belfry_status follow(struct bf_cli *cli, const char *path, size_t max,
 		const json_t *names, struct belfry_error *err)
 {
@@ -191,10 +222,12 @@ static enum belfry_status follow(struct bf_cli *cli, const char *path, size_t ma
 		BF_CLEANUP(bf_cleanup_json) json_t *page = NULL;
 		BF_CLEANUP(bf_cleanup_json) json_t *news = NULL;
 
-		status = bf_client_list(cli, path, is_first ? max : 200, &page, err);
+		status = bf_client_list(cli, path,
+				is_first ? BF_MAX(max, FOLLOW_COUNT) : FOLLOW_COUNT, &page, err);
 		if (status == BELFRY_OK) {
 			watch.away_since = 0;
 			status = take_news(page, &seen, &news, err);
+			keep_newest(news, is_first ? max : SIZE_MAX);
 		} else if (bf_watch_bears(cli, &watch, status)) {
 			continue;
 		}

@@ -334,6 +334,29 @@ def test_runs_list_follow_shows_what_changes(server):
         process.stdout.close()
 
 
+def test_runs_list_follow_never_shows_an_older_run_as_news(server):
+    ids = [f'0193c0de-0000-7000-8001-{number:012d}' for number in range(300)]
+    server.fake.runs = {i: run(i) for i in ids}
+    process = subprocess.Popen([BINARY, 'runs', 'list', '--follow', '--json', '-n', '3'],
+                               stdout=subprocess.PIPE, env=environment(server.url), text=True)
+    try:
+        assert [json.loads(process.stdout.readline())['id'] for _ in range(3)] == ids[-3:]
+        with server.fake.lock:
+            rounds = len(server.fake.requests)
+            for gone in ids[-2:]:
+                del server.fake.runs[gone]
+        wait_for(lambda: len(server.fake.requests) > rounds + 2, 'the next rounds')
+        with server.fake.lock:
+            server.fake.runs[ids[150]] = run(ids[150], status='FAILED')
+            server.fake.runs[R2] = run(R2, status='QUEUED')
+        assert json.loads(process.stdout.readline())['id'] == ids[150]
+        assert json.loads(process.stdout.readline())['id'] == R2
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
 def test_runs_show_by_id_time_and_last(server):
     due = due_id(D1, 1796112000 * 1000000)
     server.fake.runs = {due: run(due), R2: run(R2, attempts=[
