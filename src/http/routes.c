@@ -102,9 +102,14 @@ static void append_method(struct bf_buf *allow, enum bf_http_method method)
 	}
 }
 
-static enum belfry_status refuse(bool is_later, const struct bf_buf *allow,
+static enum belfry_status refuse(bool is_page, bool is_later, const struct bf_buf *allow,
 		struct belfry_error *err)
 {
+	/* Somebody with a browser: told what there is instead. */
+	if (is_page) {
+		return bf_error_set(err, BELFRY_NOT_FOUND,
+				"this version has no page yet: use the command line, or the API under /v1");
+	}
 	if (is_later) {
 		return bf_error_set(err, BELFRY_NOT_FOUND, "this version does not offer it");
 	}
@@ -141,5 +146,6 @@ enum belfry_status bf_routes_find(struct bf_api_call *call, bf_api_fn *ret_funct
 		}
 	}
 	/* Where nothing of a path is offered yet, no method of it is. */
-	return refuse(is_later || (is_known && ret_allow->len == 0), ret_allow, err);
+	bool is_page = bf_http_request_segment_count(call->request) == 0;
+	return refuse(is_page, is_later || (is_known && ret_allow->len == 0), ret_allow, err);
 }

@@ -173,6 +173,8 @@ static void what_a_later_version_offers_is_said_to_be_so(void **state)
 		api_expect(f, rows[i].method, rows[i].path, NULL, 404, "NOT_FOUND");
 		assert_string_equal(api_text(f, "detail"), "this version does not offer it");
 	}
+	api_expect(f, "GET", "/", NULL, 404, "NOT_FOUND");
+	assert_non_null(strstr(api_text(f, "detail"), "this version has no page yet"));
 }
 
 static void settings_are_shown_with_their_defaults(void **state)
