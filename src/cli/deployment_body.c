@@ -325,6 +325,10 @@ enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *
 	const char *target = NULL;
 	enum belfry_status status = body != NULL ? BELFRY_OK : no_memory(err);
 
+	if (bf_args_has(args, "notify")) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"--notify: this version does not offer notifications; leave it out");
+	}
 	if (status == BELFRY_OK) {
 		status = pick_one(args, rules, BF_COUNT(rules), needs_all, &rule, err);
 	}

@@ -69,6 +69,10 @@
 			{.name = "disable-after",                                                    \
 					.argument = "N",                                             \
 					.help = "Disable after so many FAILED Runs in a row"},       \
+			{.name = "notify",                                                           \
+					.argument = "RULE",                                          \
+					.help = "Not in this version",                               \
+					.is_repeatable = true},                                      \
 			{.name = "gap",                                                              \
 					.argument = "P",                                             \
 					.help = "A time that the clocks skip: at_end, skip, shift"}, \

@@ -118,6 +118,8 @@ static void what_cannot_be_meant_is_refused(void **state)
 					BELFRY_INVALID, "not UTF-8"},
 			{{"--cron", "x", "--webhook", "x", "--prompt", "@/nonexistent/file", NULL},
 					BELFRY_INVALID, "cannot read"},
+			{{"--cron", "x", "--webhook", "x", "--notify", "x", NULL}, BELFRY_USAGE,
+					"--notify: this version does not offer"},
 			{{"--cron", "x", "--webhook", "x", "--label", "=v", NULL}, BELFRY_USAGE,
 					"NAME=VALUE"},
 	};
