@@ -182,14 +182,33 @@ static void rest_to_words(struct bf_args *args)
 	args->rest_count = 0;
 }
 
+/* Names the first word that is missing, and shows the form: the synopsis begins with the words that are
+ * needed. */
+static enum belfry_status refuse_missing(const struct bf_args *args, struct belfry_error *err)
+{
+	const struct bf_command *command = args->command;
+	const char *end = command->synopsis;
+	struct belfry_str missing = {0};
+
+	for (size_t i = 0; i < command->min_words; i++) {
+		const char *word = end + strspn(end, " ");
+
+		end = word + strcspn(word, " \n");
+		if (i == args->word_count) {
+			missing = (struct belfry_str){word, (size_t)(end - word)};
+		}
+	}
+	return bf_error_set(err, BELFRY_USAGE, "%.*s is missing: belfry %s %.*s%s",
+			BF_STR_ARGS(missing), command->path, (int)(end - command->synopsis),
+			command->synopsis, *end != '\0' ? " ..." : "");
+}
+
 static enum belfry_status check_count(const struct bf_args *args, struct belfry_error *err)
 {
 	const struct bf_command *command = args->command;
 
 	if (args->word_count < command->min_words) {
-		return bf_error_set(err, BELFRY_USAGE,
-				"something is missing: `belfry %s --help` shows the form",
-				command->path);
+		return refuse_missing(args, err);
 	}
 	if (args->word_count > command->max_words) {
 		return bf_error_set(err, BELFRY_USAGE,

@@ -61,6 +61,10 @@ def test_runs_cancel_is_refused_by_name():
     ([], 'a command is missing'),
     (['--vresion'], 'options follow the command'),
     (['help', 'next', 'x'], 'is too much'),
+    (['deployments', 'create'], 'NAME is missing: belfry deployments create NAME ...'),
+    (['deployments', 'delete'], 'DEPLOYMENT is missing: belfry deployments delete DEPLOYMENT\n'),
+    (['next'], 'RULE is missing: belfry next RULE ...'),
+    (['trigger'], 'DEPLOYMENT is missing: belfry trigger DEPLOYMENT ...'),
     (['\x1b[31m'], '\\x1b[31m'),
 ])
 def test_wrong_words_are_refused_with_a_remedy(arguments, words):

@@ -108,7 +108,7 @@ static void what_is_wrong_is_refused_with_a_remedy(void **state)
 			{{"a", "--follow=1", NULL}, "takes no value"},
 			{{"a", "--zone=1", "--zone=2", NULL}, "given twice"},
 			{{"a", "b", "c", NULL}, "\"c\" is too much"},
-			{{NULL}, "something is missing: `belfry group probe --help`"},
+			{{NULL}, "WORD is missing: belfry group probe WORD ..."},
 	};
 
 	(void)state;
