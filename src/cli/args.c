@@ -203,6 +203,27 @@ static enum belfry_status refuse_missing(const struct bf_args *args, struct belf
 			command->synopsis, *end != '\0' ? " ..." : "");
 }
 
+/* A cron rule without quotes is the usual reason for too many words. */
+static enum belfry_status refuse_surplus(const struct bf_args *args, struct belfry_error *err)
+{
+	const struct bf_command *command = args->command;
+	const char *word = args->words[command->max_words];
+
+	if (command->is_rule_first) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"\"%.60s\" is too much: quote the rule, as in belfry %s \"0 9 * * 1-5\"",
+				word, command->path);
+	}
+	if (find_in(command->options, BF_STR("cron")) != NULL && bf_args_has(args, "cron")) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"\"%.60s\" is too much: quote the rule, as in --cron \"0 9 * * 1-5\"",
+				word);
+	}
+	return bf_error_set(err, BELFRY_USAGE,
+			"\"%.60s\" is too much: `belfry %s --help` shows the form", word,
+			command->path);
+}
+
 static enum belfry_status check_count(const struct bf_args *args, struct belfry_error *err)
 {
 	const struct bf_command *command = args->command;
@@ -211,9 +232,7 @@ static enum belfry_status check_count(const struct bf_args *args, struct belfry_
 		return refuse_missing(args, err);
 	}
 	if (args->word_count > command->max_words) {
-		return bf_error_set(err, BELFRY_USAGE,
-				"\"%.60s\" is too much: `belfry %s --help` shows the form",
-				args->words[command->max_words], command->path);
+		return refuse_surplus(args, err);
 	}
 	return BELFRY_OK;
 }

@@ -53,7 +53,8 @@ struct bf_command {
 	const struct bf_command *const *children; /* ended by NULL; a group has these alone */
 	unsigned min_words;
 	unsigned max_words;
-	bool has_rest; /* takes what stands behind -- */
+	bool has_rest;      /* takes what stands behind -- */
+	bool is_rule_first; /* the first word is a rule, which needs quotes */
 	enum belfry_status (*run)(struct bf_cli *cli, const struct bf_args *args,
 			struct belfry_error *err);
 };

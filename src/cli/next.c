@@ -131,5 +131,6 @@ const struct bf_command bf_command_next = {
 		.options = next_options,
 		.min_words = 1,
 		.max_words = 1,
+		.is_rule_first = true,
 		.run = run_next,
 };

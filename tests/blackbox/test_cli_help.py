@@ -65,6 +65,10 @@ def test_runs_cancel_is_refused_by_name():
     (['deployments', 'delete'], 'DEPLOYMENT is missing: belfry deployments delete DEPLOYMENT\n'),
     (['next'], 'RULE is missing: belfry next RULE ...'),
     (['trigger'], 'DEPLOYMENT is missing: belfry trigger DEPLOYMENT ...'),
+    (['next', '0', '9', '*', '*', '1-5'], '"9" is too much: quote the rule, as in belfry next "0 9 * * 1-5"'),
+    (['deployments', 'create', 'x', '--cron', '0', '9', '*', '*', '1-5'], 'as in --cron "0 9 * * 1-5"'),
+    (['deployments', 'edit', 'x', '--cron', '0', '9', '*', '*', '1-5'], 'as in --cron "0 9 * * 1-5"'),
+    (['deployments', 'show', 'x', 'y'], '"y" is too much: `belfry deployments show --help`'),
     (['\x1b[31m'], '\\x1b[31m'),
 ])
 def test_wrong_words_are_refused_with_a_remedy(arguments, words):
