@@ -100,7 +100,10 @@ static enum belfry_status join_all(struct bf_paths *paths, struct belfry_str fol
 	paths->database = join(folder, name, "");
 	paths->lock = join(folder, name, ".lock");
 	paths->output = join(folder, name, ".output");
-	if (paths->database == NULL || paths->lock == NULL || paths->output == NULL) {
+	paths->log = join(folder, name, "-wal");
+	paths->log_index = join(folder, name, "-shm");
+	if (paths->database == NULL || paths->lock == NULL || paths->output == NULL ||
+			paths->log == NULL || paths->log_index == NULL) {
 		bf_paths_fini(paths);
 		return BELFRY_NOMEM;
 	}
@@ -158,6 +161,8 @@ void bf_paths_fini(struct bf_paths *paths)
 	bf_free(paths->database);
 	bf_free(paths->lock);
 	bf_free(paths->output);
+	bf_free(paths->log);
+	bf_free(paths->log_index);
 	*paths = (struct bf_paths){0};
 }
 
@@ -261,6 +266,47 @@ static enum belfry_status check_kind(const char *path, struct belfry_error *err)
 		(void)snprintf(err->detail, sizeof(err->detail), "%s", path);
 	}
 	return status;
+}
+
+/* Bytes of the file; 0 where there is none. */
+static int64_t size_of(const char *path)
+{
+	struct stat found;
+
+	return stat(path, &found) == 0 ? (int64_t)found.st_size : 0;
+}
+
+static bool is_there(const char *path)
+{
+	struct stat found;
+
+	return stat(path, &found) == 0;
+}
+
+/* A life leaves traces: output is written only beside a database that was synced before, and the index
+ * of the log goes before the log does. Where the traces are without what they belong to, a start would
+ * begin anew and say nothing. */
+enum belfry_status bf_paths_check_traces(const struct bf_paths *paths, struct belfry_error *err)
+{
+	const char *missing = NULL;
+
+	if (size_of(paths->database) == 0 && size_of(paths->output) > 0) {
+		(void)bf_error_set(err, BELFRY_CONFIGURATION,
+				"the store's file is gone or empty, but the output file beside it is "
+				"there: put back the store's file, or remove the output file to begin "
+				"anew");
+		missing = paths->database;
+	} else if (is_there(paths->log_index) && !is_there(paths->log)) {
+		(void)bf_error_set(err, BELFRY_CONFIGURATION,
+				"the store was not closed and the log beside its file is gone: put "
+				"back the log, or remove the log's index (the name ending in -shm) to "
+				"go on without what the log held");
+		missing = paths->log;
+	}
+	if (missing != NULL && err != NULL) {
+		(void)snprintf(err->detail, sizeof(err->detail), "missing: %s", missing);
+	}
+	return missing != NULL ? BELFRY_CONFIGURATION : BELFRY_OK;
 }
 
 enum belfry_status bf_paths_check(const struct bf_paths *paths, struct belfry_error *err)

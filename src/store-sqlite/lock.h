@@ -13,6 +13,8 @@ struct bf_paths {
 	char *database;
 	char *lock;
 	char *output;
+	char *log;       /* changes that are not in the database yet */
+	char *log_index; /* there while the log is, and after a crash */
 };
 
 /* From "sqlite:PATH". BELFRY_CONFIGURATION: another URL, no such folder, a file system on which the
@@ -24,6 +26,11 @@ void bf_paths_fini(struct bf_paths *paths);
 /* Looks at what is there, makes nothing. BELFRY_CONFIGURATION: one of the files is of a kind that cannot
  * be a store. To be asked before the lock is taken, and again with it. */
 BF_MUST_CHECK enum belfry_status bf_paths_check(const struct bf_paths *paths,
+		struct belfry_error *err);
+
+/* BELFRY_CONFIGURATION: the database or its log is gone while what is left of them beside it says that
+ * there was one. To be asked with the lock held. */
+BF_MUST_CHECK enum belfry_status bf_paths_check_traces(const struct bf_paths *paths,
 		struct belfry_error *err);
 
 /* Take the lock and write `owner` into it. BELFRY_BUSY: held, by whom is in err; with is_standby the

@@ -91,6 +91,9 @@ static enum belfry_status open_files(struct bf_sqlite *store,
 		status = bf_paths_check(&store->paths, err); /* the wait may have been long */
 	}
 	if (status == BELFRY_OK) {
+		status = bf_paths_check_traces(&store->paths, err);
+	}
+	if (status == BELFRY_OK) {
 		status = bf_file_check(store->paths.database, err);
 	}
 	if (status == BELFRY_OK) {

@@ -295,6 +295,63 @@ static void refuses_a_schema_that_lacks_a_column(void **state)
 	place_fini(&place);
 }
 
+static void remove_beside(const struct place *place, const char *suffix)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s%s", place->path, suffix);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void a_store_that_is_gone_is_not_begun_anew(void **state)
+{
+	struct place place;
+
+	(void)state;
+	place_init(&place, true);
+	close_store(open_migrated(&place));
+	remove_beside(&place, "");
+	refused(&place, "put back the store's file");
+	assert_absent(&place, "");
+	write_file(place.path, "");
+	refused(&place, "put back the store's file");
+	remove_beside(&place, ".output");
+	close_store(open_migrated(&place));
+	place_fini(&place);
+}
+
+/* As after a kill: the child leaves without closing. */
+static void leave_open(const struct place *place, unsigned n)
+{
+	int result;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		begin_incarnation(open_migrated(place), n);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &result, 0), child);
+	assert_int_equal(result, 0);
+}
+
+static void a_log_that_is_gone_is_missed(void **state)
+{
+	struct place place;
+
+	(void)state;
+	place_init(&place, true);
+	leave_open(&place, 1);
+	close_store(open_migrated(&place));
+	assert_int_equal(raw_number(&place, "SELECT count(*) FROM incarnations"), 1);
+	leave_open(&place, 2);
+	remove_beside(&place, "-wal");
+	refused(&place, "log beside its file is gone");
+	remove_beside(&place, "-shm");
+	close_store(open_migrated(&place));
+	place_fini(&place);
+}
+
 /* --- the lock --- */
 
 static void a_second_owner_is_told_who_holds_it(void **state)
@@ -531,6 +588,8 @@ const struct CMUnitTest open_tests[] = {
 		cmocka_unit_test(t022_a_unique_index_that_holds_for_some_rows_is_no_key),
 		cmocka_unit_test(t022_refuses_other_tables_without_their_keys),
 		cmocka_unit_test(refuses_a_schema_that_lacks_a_column),
+		cmocka_unit_test(a_store_that_is_gone_is_not_begun_anew),
+		cmocka_unit_test(a_log_that_is_gone_is_missed),
 		cmocka_unit_test(a_second_owner_is_told_who_holds_it),
 		cmocka_unit_test(a_second_process_is_told_who_holds_it),
 		cmocka_unit_test(a_file_in_use_under_another_name_is_busy),
