@@ -5,82 +5,89 @@
 #include "cli/cli.h"
 
 /* The options that both commands share, to be written into their tables. */
-#define BF_DEPLOYMENT_OPTIONS                                                                        \
-	{.name = "cron", .argument = "CRON", .help = "When: five or six fields"},                    \
-			{.name = "every",                                                            \
-					.argument = "D",                                             \
-					.help = "When: every so often, 10m or PT10M"},               \
-			{.name = "at", .argument = "TIME", .help = "When: once, at this time"},      \
-			{.name = "rule", .argument = "JSON", .help = "When: a rule as JSON"},        \
-			{.name = "tz", .argument = "ZONE", .help = "The rule's zone"},               \
-			{.name = "webhook", .argument = "URL", .help = "What: an HTTP request"},     \
-			{.name = "remote",                                                           \
-					.argument = "URL",                                           \
-					.help = "What: Sessions at a remote handler"},               \
-			{.name = "chat",                                                             \
-					.argument = "URL",                                           \
-					.help = "What: a call of a chat API; needs --model"},        \
-			{.name = "model", .argument = "M", .help = "The model of --chat"},           \
-			{.name = "exec", .help = "What: a command; it stands behind --"},            \
-			{.name = "method",                                                           \
-					.argument = "M",                                             \
-					.help = "The webhook's method (POST)"},                      \
-			{.name = "header",                                                           \
-					.argument = "NAME=VALUE",                                    \
-					.help = "A header of the webhook",                           \
-					.is_repeatable = true},                                      \
-			{.name = "body",                                                             \
-					.argument = "JSON|@FILE",                                    \
-					.help = "The webhook's body, sent as it is"},                \
-			{.name = "secret", .argument = "NAME", .help = "The secret that signs"},     \
-			{.name = "prompt",                                                           \
-					.argument = "TEXT|@FILE",                                    \
-					.help = "The prompt; @- reads standard input"},              \
-			{.name = "input", .argument = "JSON|@FILE", .help = "The input"},            \
-			{.name = "label",                                                            \
-					.argument = "KEY=VALUE",                                     \
-					.help = "A label; edit removes one by KEY alone",            \
-					.is_repeatable = true},                                      \
-			{.name = "missed",                                                           \
-					.argument = "P",                                             \
-					.help = "Due times that nobody covered: skip"},              \
-			{.name = "overlap",                                                          \
-					.argument = "P",                                             \
-					.help = "While an earlier Run is open: allow"},              \
-			{.name = "interrupted",                                                      \
-					.argument = "P",                                             \
-					.help = "A Run whose process died: resume or abandon"},      \
-			{.name = "grace",                                                            \
-					.argument = "D",                                             \
-					.help = "Late, but fired as if covered"},                    \
-			{.name = "late-limit",                                                       \
-					.argument = "D",                                             \
-					.help = "Later than this is missed"},                        \
-			{.name = "timeout", .argument = "D", .help = "Of one attempt"},              \
-			{.name = "session-timeout", .argument = "D", .help = "Of a Session"},        \
-			{.name = "attempts", .argument = "N", .help = "Attempts of each step"},      \
-			{.name = "first-delay",                                                      \
-					.argument = "D",                                             \
-					.help = "Before the second attempt"},                        \
-			{.name = "max-delay",                                                        \
-					.argument = "D",                                             \
-					.help = "Between attempts, at most"},                        \
-			{.name = "on-exhausted", .argument = "P", .help = "keep or disable"},        \
-			{.name = "disable-after",                                                    \
-					.argument = "N",                                             \
-					.help = "Disable after so many FAILED Runs in a row"},       \
-			{.name = "notify",                                                           \
-					.argument = "RULE",                                          \
-					.help = "Not in this version",                               \
-					.is_repeatable = true},                                      \
-			{.name = "gap",                                                              \
-					.argument = "P",                                             \
-					.help = "A time that the clocks skip: at_end, skip, shift"}, \
-			{.name = "fold",                                                             \
-					.argument = "P",                                             \
-					.help = "A time that occurs twice: first, last, both"},      \
-	{                                                                                            \
-		.name = "deadline", .argument = "D", .help = "Alert when not COMPLETED by then"      \
+#define BF_DEPLOYMENT_OPTIONS                                                                                                      \
+	{.name = "cron", .argument = "CRON", .help = "When: five or six fields"},                                                  \
+			{.name = "every",                                                                                          \
+					.argument = "D",                                                                           \
+					.help = "When: every so often, 10m or PT10M"},                                             \
+			{.name = "at", .argument = "TIME", .help = "When: once, at this time"},                                    \
+			{.name = "rule", .argument = "JSON", .help = "When: a rule as JSON"},                                      \
+			{.name = "tz", .argument = "ZONE", .help = "The rule's zone"},                                             \
+			{.name = "webhook", .argument = "URL", .help = "What: an HTTP request"},                                   \
+			{.name = "remote",                                                                                         \
+					.argument = "URL",                                                                         \
+					.help = "Sessions at a remote handler: not in this version"},                              \
+			{.name = "chat",                                                                                           \
+					.argument = "URL",                                                                         \
+					.help = "A call of a chat API: not in this version"},                                      \
+			{.name = "model",                                                                                          \
+					.argument = "M",                                                                           \
+					.help = "The model of --chat: not in this version"},                                       \
+			{.name = "exec", .help = "A command, behind --: not in this version"},                                     \
+			{.name = "method",                                                                                         \
+					.argument = "M",                                                                           \
+					.help = "The webhook's method (POST)"},                                                    \
+			{.name = "header",                                                                                         \
+					.argument = "NAME=VALUE",                                                                  \
+					.help = "A header of the webhook",                                                         \
+					.is_repeatable = true},                                                                    \
+			{.name = "body",                                                                                           \
+					.argument = "JSON|@FILE",                                                                  \
+					.help = "The webhook's body, sent as it is"},                                              \
+			{.name = "secret", .argument = "NAME", .help = "The secret that signs"},                                   \
+			{.name = "prompt",                                                                                         \
+					.argument = "TEXT|@FILE",                                                                  \
+					.help = "The prompt; @- reads standard input"},                                            \
+			{.name = "input", .argument = "JSON|@FILE", .help = "The input"},                                          \
+			{.name = "label",                                                                                          \
+					.argument = "KEY=VALUE",                                                                   \
+					.help = "A label; edit removes one by KEY alone",                                          \
+					.is_repeatable = true},                                                                    \
+			{.name = "missed",                                                                                         \
+					.argument = "P",                                                                           \
+					.help = "Due times that nobody covered: skip (fire_once, catch_up: not in this version)"}, \
+			{.name = "overlap",                                                                                        \
+					.argument = "P",                                                                           \
+					.help = "While an earlier Run is open: allow (others: not in this version)"},              \
+			{.name = "interrupted",                                                                                    \
+					.argument = "P",                                                                           \
+					.help = "A Run whose process died: resume or abandon"},                                    \
+			{.name = "grace",                                                                                          \
+					.argument = "D",                                                                           \
+					.help = "Late, but fired as if covered"},                                                  \
+			{.name = "late-limit",                                                                                     \
+					.argument = "D",                                                                           \
+					.help = "Later than this is missed"},                                                      \
+			{.name = "timeout", .argument = "D", .help = "Of one attempt"},                                            \
+			{.name = "session-timeout",                                                                                \
+					.argument = "D",                                                                           \
+					.help = "Of a Session: not in this version"},                                              \
+			{.name = "attempts", .argument = "N", .help = "Attempts of each step"},                                    \
+			{.name = "first-delay",                                                                                    \
+					.argument = "D",                                                                           \
+					.help = "Before the second attempt"},                                                      \
+			{.name = "max-delay",                                                                                      \
+					.argument = "D",                                                                           \
+					.help = "Between attempts, at most"},                                                      \
+			{.name = "on-exhausted",                                                                                   \
+					.argument = "P",                                                                           \
+					.help = "keep (disable: not in this version)"},                                            \
+			{.name = "disable-after",                                                                                  \
+					.argument = "N",                                                                           \
+					.help = "After so many FAILED Runs: not in this version"},                                 \
+			{.name = "notify",                                                                                         \
+					.argument = "RULE",                                                                        \
+					.help = "Not in this version",                                                             \
+					.is_repeatable = true},                                                                    \
+			{.name = "gap",                                                                                            \
+					.argument = "P",                                                                           \
+					.help = "A time that the clocks skip: at_end, skip, shift"},                               \
+			{.name = "fold",                                                                                           \
+					.argument = "P",                                                                           \
+					.help = "A time that occurs twice: first, last, both"},                                    \
+	{                                                                                                                          \
+		.name = "deadline", .argument = "D",                                                                               \
+		.help = "Alert when not COMPLETED by then: not in this version"                                                    \
 	}
 
 /* Only what was given. At most one of each kind of rule and of target; with `needs_all` exactly one.

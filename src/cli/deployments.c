@@ -114,14 +114,13 @@ static const struct bf_option list_options[] = {
 		{.name = "enabled", .help = "Only those that are enabled"},
 		{.name = "disabled", .help = "Only those that are disabled"},
 		{.name = "owner", .argument = "OWNER", .help = "Only those of this owner"},
-		{.name = "label", .argument = "KEY=VALUE", .help = "Only those with this label"},
+		{.name = "label", .argument = "KEY=VALUE", .help = "Not in this version"},
 		{.name = NULL},
 };
 
 static const struct bf_command command_list = {
 		.path = "deployments list",
-		.synopsis = "[PREFIX] [--enabled | --disabled] [--owner OWNER]\n"
-			    "         [--label KEY=VALUE] [-n N]",
+		.synopsis = "[PREFIX] [--enabled | --disabled] [--owner OWNER] [-n N]",
 		.summary = "List deployments, those alone whose name begins with PREFIX",
 		.example = "belfry deployments list --enabled",
 		.options = list_options,
@@ -199,7 +198,7 @@ static enum belfry_status run_create(struct bf_cli *cli, const struct bf_args *a
 
 static const struct bf_option create_options[] = {
 		BF_DEPLOYMENT_OPTIONS,
-		{.name = "owner", .argument = "OWNER", .help = "Whose it is"},
+		{.name = "owner", .argument = "OWNER", .help = "Whose it is: not in this version"},
 		{.name = "disabled", .help = "Make it, but do not let it fire yet"},
 		{.name = NULL},
 };
@@ -207,8 +206,7 @@ static const struct bf_option create_options[] = {
 static const struct bf_command command_create = {
 		.path = "deployments create",
 		.synopsis = "NAME (--cron C | --every D | --at T | --rule JSON) [--tz Z]\n"
-			    "         (--webhook URL | --remote URL | --chat URL --model M | --exec -- ARG...)\n"
-			    "         [option]...",
+			    "         --webhook URL [option]...",
 		.summary = "Make a deployment: one thing to run, and when",
 		.details = "Durations are written as 90s, 1h30m or PT1H30M.",
 		.example = "belfry deployments create morning-brief --cron \"0 9 * * 1-5\" --tz Europe/Berlin \\\n"

@@ -290,7 +290,7 @@ static const struct bf_option list_options[] = {
 		{.name = "status", .argument = "S", .help = "Only those with this status: FAILED"},
 		{.name = "trigger",
 				.argument = "T",
-				.help = "Only those made by: schedule, manual, replay, backfill"},
+				.help = "Only those made by: schedule, manual, replay"},
 		{.name = "since", .argument = "TIME", .help = "Only those due or made since: -2h"},
 		{.name = "number", .letter = 'n', .argument = "N", .help = "At most so many (20)"},
 		{.name = "follow", .help = "Go on, and show what changes"},
@@ -412,14 +412,14 @@ static const struct bf_option replay_options[] = {
 		BF_RUN_NOW_OPTIONS,
 		{.name = "as-of",
 				.argument = "TIME",
-				.help = "With the prompt that was valid then"},
-		{.name = "dry-run", .help = "Show what would be sent, make nothing"},
+				.help = "With the prompt that was valid then: not in this version"},
+		{.name = "dry-run", .help = "Show what would be sent: not in this version"},
 		{.name = NULL},
 };
 
 static const struct bf_command command_replay = {
 		.path = "runs replay",
-		.synopsis = "RUN [--wait [--timeout D]] [--request-key KEY] [--as-of TIME] [--dry-run]",
+		.synopsis = "RUN [--wait [--timeout D]] [--request-key KEY]",
 		.summary = "Run again what a Run ran, as it was then",
 		.details = "RUN is an id, NAME@TIME or NAME@last.",
 		.example = "belfry runs replay morning-brief@last --wait",

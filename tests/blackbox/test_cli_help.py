@@ -76,3 +76,18 @@ def test_wrong_words_are_refused_with_a_remedy(arguments, words):
     assert result.returncode == 2
     assert words in result.stderr
     assert '\x1b' not in result.stderr
+
+
+@pytest.mark.parametrize('command,options', [
+    (['deployments', 'create'], ['remote', 'chat', 'model', 'exec', 'missed', 'overlap', 'session-timeout',
+                                 'on-exhausted', 'disable-after', 'deadline', 'owner']),
+    (['deployments', 'edit'], ['remote', 'chat', 'model', 'exec', 'missed', 'overlap', 'deadline']),
+    (['deployments', 'list'], ['label']),
+    (['runs', 'replay'], ['as-of', 'dry-run']),
+])
+def test_help_marks_what_this_version_does_not_carry_out(command, options):
+    text = belfry(*command, '--help').stdout
+    usage = text.split('Options:\n')[0]
+    for option in options:
+        assert re.search(rf'--{option}\b.*not in this version', text, re.I), option
+        assert f'--{option} ' not in usage
