@@ -224,9 +224,21 @@ static enum belfry_status put_members(struct bf_cli *cli, const struct bf_args *
 	return BELFRY_OK;
 }
 
-/* --header and --label: NAME=VALUE into a map; NAME alone is null, which removes it in an edit. */
+/* "NAME=VALUE", as the table of options has it. */
+static const char *find_form(const struct bf_args *args, const char *name)
+{
+	for (const struct bf_option *o = args->command->options; bf_option_exists(o); o++) {
+		if (strcmp(o->name, name) == 0) {
+			return o->argument;
+		}
+	}
+	return "";
+}
+
+/* --header and --label: NAME=VALUE into a map; NAME alone is null, which removes it in an edit, and is
+ * refused where everything must be there. */
 static enum belfry_status put_pairs(const struct bf_args *args, const char *option,
-		const char *place, json_t *body, struct belfry_error *err)
+		const char *place, bool needs_all, json_t *body, struct belfry_error *err)
 {
 	size_t cursor = 0;
 	const char *pair;
@@ -237,10 +249,10 @@ static enum belfry_status put_pairs(const struct bf_args *args, const char *opti
 		json_t *value = equals == NULL ? json_null() : NULL;
 		json_t *map = body;
 
-		if (len == 0 || !bf_str_is_utf8(bf_str(pair))) {
+		if (len == 0 || (needs_all && equals == NULL) || !bf_str_is_utf8(bf_str(pair))) {
 			return bf_error_set(err, BELFRY_USAGE,
-					"--%s: \"%.60s\" is not of the form NAME=VALUE", option,
-					pair);
+					"--%s: \"%.60s\" is not of the form %s", option, pair,
+					find_form(args, option));
 		}
 		if (equals != NULL) {
 			value = json_string(equals + 1);
@@ -343,10 +355,10 @@ enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *
 		status = put_members(cli, args, body, err);
 	}
 	if (status == BELFRY_OK) {
-		status = put_pairs(args, "header", "target/headers", body, err);
+		status = put_pairs(args, "header", "target/headers", needs_all, body, err);
 	}
 	if (status == BELFRY_OK) {
-		status = put_pairs(args, "label", "labels", body, err);
+		status = put_pairs(args, "label", "labels", needs_all, body, err);
 	}
 	if (status == BELFRY_OK) {
 		cli->text_at_fault = bf_args_value(args, "cron");

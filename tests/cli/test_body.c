@@ -121,7 +121,12 @@ static void what_cannot_be_meant_is_refused(void **state)
 			{{"--cron", "x", "--webhook", "x", "--notify", "x", NULL}, BELFRY_USAGE,
 					"--notify: this version does not offer"},
 			{{"--cron", "x", "--webhook", "x", "--label", "=v", NULL}, BELFRY_USAGE,
-					"NAME=VALUE"},
+					"KEY=VALUE"},
+			{{"--cron", "x", "--webhook", "x", "--label", "a", NULL}, BELFRY_USAGE,
+					"--label: \"a\" is not of the form KEY=VALUE"},
+			{{"--cron", "x", "--webhook", "x", "--header", "novalue", NULL},
+					BELFRY_USAGE,
+					"--header: \"novalue\" is not of the form NAME=VALUE"},
 	};
 
 	(void)state;
