@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -225,6 +226,17 @@ static void run(const struct bf_env *env, struct bf_service *service, const sigs
 	}
 }
 
+/* A failed start has no log and no reader but the operator, who is told the cause itself. */
+static void add_detail(struct belfry_error *err)
+{
+	size_t len = strlen(err->message);
+
+	if (err->detail[0] != '\0') {
+		(void)snprintf(err->message + len, sizeof(err->message) - len, " (%s)",
+				err->detail);
+	}
+}
+
 static void say_where(struct bf_cli *cli, const char *folder, const struct bf_service *service)
 {
 	(void)fprintf(cli->out, "data folder    %s\n", folder);
@@ -274,6 +286,7 @@ static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *a
 	sigset_t signals = block_signals();
 	status = bf_service_open(&options, &service, err);
 	if (status != BELFRY_OK) {
+		add_detail(err);
 		return status;
 	}
 	say_where(cli, folder.ptr, service);

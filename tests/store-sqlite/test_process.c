@@ -165,8 +165,35 @@ static void b14_a_file_that_cannot_grow_is_unavailable_and_then_goes_on(void **s
 	place_fini(&place);
 }
 
+/* Whoever starts it must learn why it cannot be. */
+static void a_file_that_cannot_begin_tells_the_cause(void **state)
+{
+	struct place place;
+	int result;
+
+	(void)state;
+	place_init(&place, true);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct belfry_store *store = NULL;
+		struct belfry_error err = {0};
+		(void)signal(SIGXFSZ, SIG_IGN);
+		if (!set_file_limit(8192) ||
+				try_open_migrated(&place, &store, &err) != BELFRY_UNAVAILABLE) {
+			_exit(2);
+		}
+		_exit(err.detail[0] != '\0' && err.driver_code != 0 ? 0 : 3);
+	}
+	assert_int_equal(waitpid(child, &result, 0), child);
+	assert_int_equal(result, 0);
+	close_store(open_migrated(&place));
+	place_fini(&place);
+}
+
 const struct CMUnitTest process_tests[] = {
 		cmocka_unit_test(what_was_acknowledged_is_there_after_a_kill),
 		cmocka_unit_test(b14_a_file_that_cannot_grow_is_unavailable_and_then_goes_on),
+		cmocka_unit_test(a_file_that_cannot_begin_tells_the_cause),
 };
 const size_t process_test_count = sizeof(process_tests) / sizeof(process_tests[0]);
