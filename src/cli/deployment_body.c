@@ -7,12 +7,14 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/timefmt.h"
+#include "cli/timearg.h"
 
 #define FILE_BYTES_MAX (1u << 20) /* prompt and input (interface.md, limits) */
 
 enum form {
 	FORM_TEXT,
 	FORM_TEXT_OR_FILE,
+	FORM_LOCAL_TIME,
 	FORM_DURATION,
 	FORM_NUMBER,
 	FORM_JSON,
@@ -28,7 +30,7 @@ struct member {
 static const struct member members[] = {
 		{"cron", "rule/cron", FORM_TEXT},
 		{"every", "rule/every", FORM_DURATION},
-		{"at", "rule/at", FORM_TEXT},
+		{"at", "rule/at", FORM_LOCAL_TIME},
 		{"rule", "rule", FORM_JSON},
 		{"tz", "timezone", FORM_TEXT},
 		{"webhook", "target/url", FORM_TEXT},
@@ -165,6 +167,13 @@ static enum belfry_status make_value(struct bf_cli *cli, const struct member *me
 	}
 	if (member->form == FORM_NUMBER) {
 		return make_number(member->option, text, ret_value, err);
+	}
+	if (member->form == FORM_LOCAL_TIME) {
+		bf_timearg_put_local(value, &content);
+		if (bf_buf_status(&content) != BELFRY_OK) {
+			return no_memory(err);
+		}
+		value = bf_buf_str(&content);
 	}
 	if (is_file) {
 		enum belfry_status status = read_file(member->option, text + 1, &content, err);

@@ -41,6 +41,17 @@ static enum belfry_status say(struct bf_cli *cli, const char *what, const json_t
 	return BELFRY_OK;
 }
 
+/* A rule in the past is valid, and seldom meant. */
+static void warn_of_never(struct bf_cli *cli, const json_t *deployment)
+{
+	const json_t *due = json_object_get(deployment, "next_due");
+
+	if (json_is_true(json_object_get(deployment, "enabled")) && json_is_array(due) &&
+			json_array_size(due) == 0) {
+		(void)fputs("warning: its rule never fires: no due time lies ahead\n", cli->err);
+	}
+}
+
 /* A request on /v1/deployments/{id}SUFFIX that answers with the deployment. */
 static enum belfry_status change(struct bf_cli *cli, const json_t *deployment, const char *suffix,
 		struct bf_request request, json_t **ret_changed, struct belfry_error *err)
@@ -193,7 +204,11 @@ static enum belfry_status run_create(struct bf_cli *cli, const struct bf_args *a
 
 		status = bf_client_json(cli, &request, &made, err);
 	}
-	return status == BELFRY_OK ? say(cli, "created", made, err) : status;
+	if (status == BELFRY_OK) {
+		warn_of_never(cli, made);
+		status = say(cli, "created", made, err);
+	}
+	return status;
 }
 
 static const struct bf_option create_options[] = {
@@ -262,7 +277,11 @@ static enum belfry_status run_edit(struct bf_cli *cli, const struct bf_args *arg
 		request.if_match = revision > 0 ? match : NULL;
 		status = change(cli, old, "", request, &changed, err);
 	}
-	return status == BELFRY_OK ? say(cli, "changed", changed, err) : status;
+	if (status == BELFRY_OK) {
+		warn_of_never(cli, changed);
+		status = say(cli, "changed", changed, err);
+	}
+	return status;
 }
 
 static const struct bf_option edit_options[] = {

@@ -124,6 +124,21 @@ enum belfry_status bf_timearg_parse(struct bf_cli *cli, const char *what, const 
 	return parse_in_zone(cli, what, text, zone, local, ret_time, err);
 }
 
+void bf_timearg_put_local(struct belfry_str text, struct bf_buf *buf)
+{
+	char full[BF_TIME_TEXT_BYTES];
+	belfry_time local;
+
+	enum belfry_status status = parse_local(text, &local);
+	if (status != BELFRY_OK) {
+		bf_buf_append_str(buf, text);
+		buf->is_failed = buf->is_failed || status == BELFRY_NOMEM;
+		return;
+	}
+	bf_time_format(local, 0, full);
+	bf_buf_append(buf, full, strlen(full) - 1); /* without the Z: the zone is the rule's */
+}
+
 void bf_timearg_format(const struct belfry_rule *rule, belfry_time time, char *buffer)
 {
 	int32_t offset = belfry_rule_offset(rule, time);

@@ -12,6 +12,10 @@ BF_MUST_CHECK enum belfry_status bf_timearg_parse(struct bf_cli *cli, const char
 		const char *text, const char *zone, belfry_time *ret_time,
 		struct belfry_error *err);
 
+/* Appends a local date and time, or a date alone, as the rules have it: "2026-12-01 09:00" is
+ * 2026-12-01T09:00:00. Text of any other form is appended as it is. */
+void bf_timearg_put_local(struct belfry_str text, struct bf_buf *buf);
+
 /* The time as RFC 3339 with the offset of a rule's zone. Offsets with seconds (before 1972) are cut to
  * the minute, the instant stays exact. Buffer: BF_TIME_TEXT_BYTES. */
 void bf_timearg_format(const struct belfry_rule *rule, belfry_time time, char *buffer);

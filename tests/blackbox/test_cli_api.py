@@ -317,6 +317,20 @@ def test_runs_list(server):
     assert belfry('runs', 'list', '--status', 'failed', url=server.url).returncode == 2
 
 
+def test_a_rule_that_never_fires_is_warned_of(server):
+    server.fake.answers[('POST', '/v1/deployments')] = 201, deployment(next_due=[], phase='exhausted')
+    for more in ([], ['--json']):
+        result = belfry('deployments', 'create', 'x', '--at', '2020-01-01 09:00', '--webhook', 'http://t/',
+                        *more, url=server.url)
+        assert result.returncode == 0
+        assert result.stderr == 'warning: its rule never fires: no due time lies ahead\n'
+    server.fake.answers[('POST', '/v1/deployments')] = 201, deployment(next_due=[], enabled=False)
+    result = belfry('deployments', 'create', 'x', '--at', '2020-01-01 09:00', '--webhook', 'http://t/',
+                    '--disabled', url=server.url)
+    assert (result.returncode, result.stderr) == (0, '')
+    assert [r.json['rule'] for r in server.fake.asked('POST')] == [{'at': '2020-01-01T09:00:00'}] * 3
+
+
 def test_runs_list_follow_shows_what_changes(server):
     server.fake.runs = {R1: run(R1, status='RUNNING')}
     process = subprocess.Popen([BINARY, 'runs', 'list', '--follow', '--json'], stdout=subprocess.PIPE,

@@ -90,6 +90,30 @@ static void other_rules_and_targets_are_passed_on(void **state)
 			" {\"kind\": \"chat\", \"url\": \"http://h/v1\", \"model\": \"m\"}}");
 }
 
+static void a_time_is_sent_as_the_rules_have_it(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *wanted;
+	} rows[] = {
+			{"2020-01-01 09:00", "{\"at\": \"2020-01-01T09:00:00\"}"},
+			{"2020-01-01 09:00:05", "{\"at\": \"2020-01-01T09:00:05\"}"},
+			{"2020-01-01", "{\"at\": \"2020-01-01T00:00:00\"}"},
+			{"2020-01-01T09:00:00+02:00", "{\"at\": \"2020-01-01T09:00:00+02:00\"}"},
+			{"tomorrow", "{\"at\": \"tomorrow\"}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		const char *const argv[] = {"--at", rows[i].text, NULL};
+		BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
+		struct belfry_error err;
+
+		assert_int_equal(make(argv, false, &body, &err), BELFRY_OK);
+		expect_json(json_object_get(body, "rule"), rows[i].wanted);
+	}
+}
+
 static void what_cannot_be_meant_is_refused(void **state)
 {
 	static const struct {
@@ -184,6 +208,7 @@ int run_body_tests(void)
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(every_option_has_its_place),
 			cmocka_unit_test(other_rules_and_targets_are_passed_on),
+			cmocka_unit_test(a_time_is_sent_as_the_rules_have_it),
 			cmocka_unit_test(what_cannot_be_meant_is_refused),
 			cmocka_unit_test(an_edit_leaves_nothing_of_what_it_replaces),
 			cmocka_unit_test(an_edit_of_the_same_target_keeps_its_other_members),
