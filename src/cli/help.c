@@ -52,9 +52,11 @@ static void print_options(FILE *file, const struct bf_option *options, int width
 	}
 }
 
-static void print_children(FILE *file, const struct bf_command *const *commands)
+/* `own`, where it is not NULL: one more, that is in no table. */
+static void print_children(FILE *file, const struct bf_command *const *commands, const char *own,
+		const char *own_summary)
 {
-	int width = 0;
+	int width = own != NULL ? (int)strlen(own) : 0;
 
 	for (size_t i = 0; commands[i] != NULL; i++) {
 		width = BF_MAX(width, (int)strlen(commands[i]->path));
@@ -62,6 +64,9 @@ static void print_children(FILE *file, const struct bf_command *const *commands)
 	for (size_t i = 0; commands[i] != NULL; i++) {
 		(void)fprintf(file, "  belfry %-*s  %s\n", width, commands[i]->path,
 				commands[i]->summary);
+	}
+	if (own != NULL) {
+		(void)fprintf(file, "  belfry %-*s  %s\n", width, own, own_summary);
 	}
 }
 
@@ -103,7 +108,7 @@ void bf_help_print_command(FILE *file, const struct bf_command *command)
 	}
 	if (command->children != NULL) {
 		(void)fputs("\nCommands:\n", file);
-		print_children(file, command->children);
+		print_children(file, command->children, NULL, NULL);
 	}
 	(void)fputs("\nOptions:\n", file);
 	print_options(file, command->options, width);
@@ -117,10 +122,10 @@ void bf_help_print_all(const struct bf_cli *cli, FILE *file)
 	(void)fputs("Belfry runs what is due: exactly one Run for each due time, kept through crashes.\n\n"
 		    "Usage:\n  belfry COMMAND ...\n\nCommands:\n",
 			file);
-	print_children(file, cli->commands);
+	print_children(file, cli->commands, "help [COMMAND]",
+			"Show this text, or that of a command");
 	(void)fprintf(file,
-			"  belfry help [COMMAND]  \n\n"
-			"Options:\n"
+			"\nOptions:\n"
 			"  --help     Show this text, or that of a command\n"
 			"  --version  Show the version\n"
 			"  --json     Write JSON, for machines (every command)\n\n"
@@ -130,7 +135,9 @@ void bf_help_print_all(const struct bf_cli *cli, FILE *file)
 			"  TZDIR         The folder of the zone database\n"
 			"  NO_COLOR      Set: no colour\n\n"
 			"Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 not found,\n"
-			"4 no permission, 5 unavailable.\n",
+			"4 no permission, 5 unavailable.\n\n"
+			"Example:\n"
+			"  belfry next \"0 9 * * 1-5\" --tz Europe/Berlin\n",
 			BF_CLI_URL);
 }
 

@@ -36,6 +36,13 @@ def test_every_command_has_help_with_an_example():
             assert max(map(len, result.stdout.splitlines())) <= 110, words
 
 
+def test_the_help_of_all_has_an_example_and_tells_of_itself():
+    for spelling in (['--help'], ['help'], ['-h']):
+        text = belfry(*spelling).stdout
+        assert re.search(r'^  belfry help \[COMMAND\]  +Show this text', text, re.M)
+        assert 'Example:\n  belfry next' in text
+
+
 def test_version():
     result = belfry('--version')
     assert result.returncode == 0
