@@ -3,6 +3,7 @@
 
 Usage: receiver.py [PORT]     default 9000; listens on 127.0.0.1 alone
 """
+import argparse
 import http.server
 import json
 import sys
@@ -35,10 +36,22 @@ def start_receiver(port):
     return server.server_address[1]
 
 
-if __name__ == '__main__':
-    port = start_receiver(int(sys.argv[1]) if len(sys.argv) > 1 else 9000)
+def main():
+    parser = argparse.ArgumentParser(description='Prints each Run that arrives and answers 200.')
+    parser.add_argument('port', metavar='PORT', type=int, nargs='?', default=9000,
+                        help='on 127.0.0.1 (9000; 0: a free one)')
+    wanted = parser.parse_args().port
+    try:
+        port = start_receiver(wanted)
+    except (OSError, OverflowError) as fault:
+        sys.exit(f'receiver.py: cannot listen on 127.0.0.1 port {wanted}: {fault}; choose another: '
+                 'receiver.py PORT')
     print(f'listening on http://127.0.0.1:{port}', flush=True)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
         pass
+
+
+if __name__ == '__main__':
+    main()
