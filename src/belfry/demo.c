@@ -323,9 +323,22 @@ static enum belfry_status count(struct demo *demo, struct bf_demo_sum *ret_sum,
 	return status;
 }
 
+/* What a reader types to start this program again. */
+static void find_program(char *buffer, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", buffer, size - 1);
+
+	if (len <= 0 || (size_t)len >= size - 1) {
+		(void)snprintf(buffer, size, "belfry");
+	} else {
+		buffer[len] = '\0';
+	}
+}
+
 /* On a terminal the host stays, its bells ringing, until Ctrl-C. */
 static void stay(struct demo *demo)
 {
+	char program[BF_DEMO_PATH_BYTES];
 	enum belfry_status status = BELFRY_OK;
 
 	for (size_t b = 0; b < demo->bell_count && status == BELFRY_OK; b++) {
@@ -334,10 +347,11 @@ static void stay(struct demo *demo)
 	if (status != BELFRY_OK) {
 		return;
 	}
+	find_program(program, sizeof(program));
 	(void)fprintf(demo->cli->out,
 			"The host goes on at %s. In another terminal:\n\n"
-			"  BELFRY_URL=%s belfry runs list --follow\n\nCtrl-C ends it.\n",
-			demo->host.url, demo->host.url);
+			"  BELFRY_URL=%s %s runs list --follow\n\nCtrl-C ends it.\n",
+			demo->host.url, demo->host.url, program);
 	(void)fflush(demo->cli->out);
 	while (wait_ms(demo, 1000, NULL) == BELFRY_OK && !bf_demo_host_has_died(&demo->host)) {
 	}

@@ -90,6 +90,7 @@ static void judge(const struct slot *slot, belfry_time due, bool is_paused, stru
 	sum->paused_made += is_paused && slot->runs > 0 ? 1 : 0;
 	sum->doubled += (slot->runs > 1 ? slot->runs - 1 : 0) + slot->foreign_calls;
 	sum->unfinished += slot->runs - slot->completed;
+	sum->beyond -= slot->calls;
 	sum->repeated += slot->calls > 1 ? slot->calls - 1 : 0;
 	if ((slot->runs == 0 && !is_paused) || (slot->runs > 0 && slot->calls == 0)) {
 		sum->lost++;
@@ -133,7 +134,7 @@ enum belfry_status bf_demo_count(const struct bf_demo_bell *bells, json_t *const
 		size_t bell_count, const struct bf_demo_call *calls, size_t call_count,
 		struct bf_demo_pause pause, struct bf_demo_sum *ret_sum)
 {
-	struct bf_demo_sum sum = {0};
+	struct bf_demo_sum sum = {.calls = call_count, .beyond = call_count}; /* until judged */
 	size_t total = 0;
 	size_t late_count = 0;
 

@@ -21,6 +21,8 @@ static enum belfry_status print_json(struct bf_cli *cli, const struct bf_demo_su
 	bf_json_write_int(&w, "early", (int64_t)sum->early);
 	bf_json_write_int(&w, "open_at_kill", open_at_kill);
 	bf_json_write_int(&w, "repeated_calls", (int64_t)sum->repeated);
+	bf_json_write_int(&w, "calls", (int64_t)sum->calls);
+	bf_json_write_int(&w, "calls_not_counted", (int64_t)sum->beyond);
 	bf_json_write_int(&w, "restart_due", (int64_t)sum->paused_due);
 	bf_json_write_int(&w, "restart_made", (int64_t)sum->paused_made);
 	bf_json_write_duration(&w, "lateness_p50", BF_MAX(sum->p50, 0));
@@ -61,12 +63,27 @@ static double milliseconds(belfry_duration duration)
 	return (double)duration / (double)BELFRY_MILLISECOND;
 }
 
-static void put_counts(struct bf_table *table, const struct bf_demo_sum *sum)
+/* The parts add up to the whole. */
+static void put_due(struct bf_table *table, const struct bf_demo_sum *sum)
 {
 	put_row(table, "due times", BF_COLOUR_BOLD, "%llu", (unsigned long long)sum->due);
-	put_note(table, "one a second for each deployment");
+	put_note(table, "one a second for each deployment, the last second before the end left out");
+	put_row(table, "  covered", BF_COLOUR_NONE, "%llu",
+			(unsigned long long)(sum->due - sum->paused_due));
+	put_note(table, "while the host ran: each must have its Run");
+	put_row(table, "  during the restart", BF_COLOUR_NONE, "%llu",
+			(unsigned long long)sum->paused_due);
+	put_note(table, "from the kill until the new host covers: made up for by the grace");
+}
+
+static void put_counts(struct bf_table *table, const struct bf_demo_sum *sum)
+{
+	put_due(table, sum);
 	put_row(table, "Runs made", BF_COLOUR_BOLD, "%llu", (unsigned long long)sum->made);
-	put_note(table, "");
+	put_note(table, "due times with a Run");
+	put_row(table, "  during the restart", BF_COLOUR_NONE, "%llu",
+			(unsigned long long)sum->paused_made);
+	put_note(table, "of them, of the due times during the restart");
 	put_row(table, "lost", must_be_zero(sum->lost), "%llu", (unsigned long long)sum->lost);
 	put_note(table, "covered, but without a Run or a call");
 	put_row(table, "doubled", must_be_zero(sum->doubled), "%llu",
@@ -82,11 +99,13 @@ static void put_counts(struct bf_table *table, const struct bf_demo_sum *sum)
 
 static void put_restart(struct bf_table *table, const struct bf_demo_sum *sum)
 {
-	put_row(table, "calls repeated", BF_COLOUR_NONE, "%llu", (unsigned long long)sum->repeated);
+	put_row(table, "calls received", BF_COLOUR_NONE, "%llu", (unsigned long long)sum->calls);
+	put_note(table, "one for each Run, and these");
+	put_row(table, "  repeated", BF_COLOUR_NONE, "%llu", (unsigned long long)sum->repeated);
 	put_note(table, "after the kill, under the same Run id");
-	put_row(table, "during the restart", BF_COLOUR_NONE, "%llu of %llu",
-			(unsigned long long)sum->paused_made, (unsigned long long)sum->paused_due);
-	put_note(table, "not counted as covered: the grace of a minute makes these Runs");
+	put_row(table, "  not counted above", BF_COLOUR_NONE, "%llu",
+			(unsigned long long)sum->beyond);
+	put_note(table, "of the last second, before the deployments were disabled");
 	put_row(table, "lateness, p50", BF_COLOUR_NONE, "%.1f ms", milliseconds(sum->p50));
 	put_note(table, "from the due time until the receiver had the call");
 	put_row(table, "lateness, worst", BF_COLOUR_NONE, "%.1f ms", milliseconds(sum->worst));

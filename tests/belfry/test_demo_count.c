@@ -79,6 +79,8 @@ static void a_kept_promise_is_good(void **state)
 	assert_int_equal(sum.due, CALLS);
 	assert_int_equal(sum.made, CALLS);
 	assert_int_equal(sum.repeated, 1);
+	assert_int_equal(sum.calls, CALLS + 1);
+	assert_int_equal(sum.beyond, 0);
 	assert_int_equal(sum.p50, 2 * BELFRY_MILLISECOND);
 	assert_int_equal(sum.worst, 2 * BELFRY_MILLISECOND);
 }
@@ -93,6 +95,8 @@ static void a_due_time_without_a_run_is_lost(void **state)
 	scene.calls[2].due = 0;
 	struct bf_demo_sum sum = close_scene(&scene);
 	assert_int_equal(sum.lost, 1);
+	assert_int_equal(sum.calls, CALLS);
+	assert_int_equal(sum.beyond, 1);
 	assert_false(bf_demo_sum_is_good(&sum));
 }
 

@@ -45,6 +45,7 @@ def test_nothing_is_lost_or_doubled_across_a_kill(tmp_path):
     assert answer['deployments'] == 7
     assert answer['open_at_kill'] >= 1
     assert answer['made'] == answer['due'] >= 7 * 5
+    assert answer['calls'] == answer['made'] + answer['repeated_calls'] + answer['calls_not_counted']
     assert answer['restart_made'] == answer['restart_due'] > 0
     expect_nothing_left(tmp_path)
 
@@ -54,9 +55,12 @@ def test_the_table_for_people(tmp_path):
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, ''), out
     assert re.search(r'killed the host with SIGKILL while [1-9]\d* calls? w', out)
-    for row in ('due times', 'Runs made', 'calls repeated', 'lateness, p50', 'lateness, worst'):
+    for row in ('due times', 'Runs made', 'calls received', '  repeated', '  not counted above', 'lateness, p50', 'lateness, worst'):
         assert re.search(rf'^{row} ', out, re.M), out
     assert re.search(r'^lost +0 ', out, re.M)
+    due, covered, restart = (int(re.search(rf'^{row} +(\d+) ', out, re.M).group(1))
+                             for row in ('due times', '  covered', '  during the restart'))
+    assert due == covered + restart and restart > 0
     assert re.search(r'^doubled +0 ', out, re.M)
     expect_nothing_left(tmp_path)
 
@@ -97,7 +101,8 @@ def test_on_a_terminal_it_stays_until_ctrl_c(tmp_path):
         process.wait()
         os.close(parent)
     assert process.returncode == 0
-    assert b'BELFRY_URL=http://127.0.0.1:' in got
+    hint = re.search(rb'BELFRY_URL=http://127\.0\.0\.1:\d+ (\S+) runs list --follow', got)
+    assert os.path.samefile(hint.group(1), BINARY)
     expect_nothing_left(tmp_path)
 
 
