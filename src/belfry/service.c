@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -189,6 +190,23 @@ static enum belfry_status make_host(struct bf_service *service, struct belfry_er
 	return status == BELFRY_OK ? bf_host_start(service->host, err) : status;
 }
 
+#define CONNECTIONS_MIN 16
+#define CONNECTIONS_MAX 4096
+
+/* A quarter of the descriptors is for clients. The calls to targets keep at most half of them idle, and
+ * what is left is for the store and for calls under way: clients alone cannot stop the work. */
+static void limit_connections(struct bf_http_server_options *options)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+		return; /* the usual limits, then */
+	}
+	rlim_t quarter = BF_MIN(limit.rlim_cur / 4, (rlim_t)CONNECTIONS_MAX);
+	options->connection_count = BF_MAX((unsigned)quarter, CONNECTIONS_MIN);
+	options->per_ip_count = options->connection_count / 2;
+}
+
 static enum belfry_status start_server(struct bf_service *service, struct belfry_error *err)
 {
 	struct bf_http_server_options options = BF_HTTP_SERVER_OPTIONS_INIT;
@@ -197,6 +215,7 @@ static enum belfry_status start_server(struct bf_service *service, struct belfry
 	options.address = service->options.address;
 	options.port = service->options.port;
 	options.body_bytes = BF_API_BODY_BYTES;
+	limit_connections(&options);
 	service->api.host = service->host;
 	enum belfry_status status = bf_http_server_start(&options, bf_api_handle, &service->api,
 			&service->server, err);

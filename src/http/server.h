@@ -124,7 +124,9 @@ struct bf_http_server_options {
 	unsigned worker_count; /* that call the handler */
 	unsigned queue_count;  /* complete requests that may wait for a worker */
 	unsigned connection_count; /* open at once; more wait to be accepted */
-	unsigned per_ip_count; /* open at once from one address; more are closed. 0: no such limit */
+	/* Open at once from one address; more are closed. 0: no such limit. From seven eighths of either
+	 * limit on, connections that are idle or drip are ended for new ones (server_crowd.c). */
+	unsigned per_ip_count;
 	size_t connection_bytes;   /* memory of one connection: also bounds the head of a request */
 	size_t body_bytes;         /* of one request */
 	size_t all_bodies_bytes;   /* of all requests at once */

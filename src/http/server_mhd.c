@@ -154,7 +154,8 @@ static enum MHD_Result begin(struct bf_http_request *request, struct MHD_Connect
 	if (read_head(request, mhd, method, version, &err) != BELFRY_OK) {
 		return bf_http_mhd_refuse(request, mhd, &err);
 	}
-	bf_http_reaper_arm(request->connection, request->server->options.body_time);
+	bf_http_reaper_arm(request->connection, BF_HTTP_STAGE_BODY,
+			request->server->options.body_time);
 	return MHD_YES;
 }
 
@@ -205,7 +206,7 @@ static enum MHD_Result finish(struct bf_http_request *request, struct MHD_Connec
 	(void)pthread_mutex_lock(&request->lock); /* cannot fail on a plain mutex */
 	if (!request->is_dispatched && !request->is_answered) {
 		request->transport = mhd;
-		bf_http_reaper_arm(request->connection, 0);
+		bf_http_reaper_arm(request->connection, BF_HTTP_STAGE_ANSWER, 0);
 		request->is_dispatched = bf_http_pool_dispatch(request->server, request);
 		if (!request->is_dispatched) {
 			bf_http_problem_status(BELFRY_BUSY, bf_str(request->id), &request->answer);
@@ -268,7 +269,7 @@ static void refuse_target(struct bf_http_request *request)
 	request->is_refused = true;
 	connection->is_early = true;
 	(void)shutdown(connection->fd, SHUT_WR); /* gone already is as good */
-	bf_http_reaper_arm(connection, REFUSED_TIME);
+	bf_http_reaper_arm(connection, BF_HTTP_STAGE_BODY, REFUSED_TIME);
 }
 
 /* The request line is there, and nothing has been cut off it yet. What this returns is the request of
@@ -293,7 +294,7 @@ static void *on_target(void *data, const char *target, struct MHD_Connection *mh
 	bf_http_request_release(connection->begun);
 	connection->begun = request;
 	if (connection->is_served) {
-		bf_http_reaper_arm(connection, server->options.head_time);
+		bf_http_reaper_arm(connection, BF_HTTP_STAGE_HEAD, server->options.head_time);
 	}
 	if (!is_target_fit(server, bf_str(request->target_text))) {
 		refuse_target(request);
@@ -336,10 +337,20 @@ static void on_completed(void *data, struct MHD_Connection *mhd, void **request_
 	(void)pthread_mutex_unlock(&request->lock);
 	request->connection->is_served = true;
 	request->connection->is_early = !request->is_whole;
-	bf_http_reaper_arm(request->connection, server->options.idle_time);
+	bf_http_reaper_arm(request->connection, BF_HTTP_STAGE_IDLE, server->options.idle_time);
 	bf_http_pool_complete(server, request);
 	request->connection->begun = NULL;
 	bf_http_request_release(request);
+}
+
+/* The library's own limit for one address is not used: it closes without a word. */
+static enum MHD_Result on_accept(void *data, const struct sockaddr *address, socklen_t len)
+{
+	char peer[BF_HTTP_PEER_BYTES];
+
+	(void)len;
+	bf_http_socket_peer(address, peer);
+	return bf_http_crowd_admit(data, peer) ? MHD_YES : MHD_NO;
 }
 
 static void *open_connection(struct bf_http_server *server, struct MHD_Connection *mhd)
@@ -427,11 +438,10 @@ enum belfry_status bf_http_library_start(struct bf_http_server *server, struct b
 
 	server->is_old_parser = is_old_version(bf_str(MHD_get_version()));
 	int strict = server->is_old_parser ? 0 : 1;
-	server->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, server,
+	server->daemon = MHD_start_daemon(flags, 0, on_accept, server, on_request, server,
 			MHD_OPTION_EXTERNAL_LOGGER, on_message, server, MHD_OPTION_LISTEN_SOCKET,
 			server->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, pool,
 			MHD_OPTION_CONNECTION_LIMIT, o->connection_count,
-			MHD_OPTION_PER_IP_CONNECTION_LIMIT, o->per_ip_count,
 			MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->connection_bytes,
 			MHD_OPTION_STRICT_FOR_CLIENT, strict, MHD_OPTION_UNESCAPE_CALLBACK,
 			keep_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,

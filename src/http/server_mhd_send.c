@@ -98,7 +98,8 @@ enum MHD_Result bf_http_mhd_send(struct bf_http_request *request, struct MHD_Con
 	struct MHD_Response *out = make_body(response);
 	if (out != NULL) {
 		if (add_fields(out, response)) {
-			bf_http_reaper_arm(request->connection, request->server->options.send_time);
+			bf_http_reaper_arm(request->connection, BF_HTTP_STAGE_ANSWER,
+					request->server->options.send_time);
 			result = MHD_queue_response(mhd, status, out);
 		}
 		MHD_destroy_response(out);

@@ -35,11 +35,21 @@ struct bf_http_linger {
 	struct bf_boot_time until;
 };
 
+/* What a connection is about. */
+enum bf_http_stage {
+	BF_HTTP_STAGE_HEAD,  /* its first head is not complete, or another one has begun */
+	BF_HTTP_STAGE_IDLE,  /* it was answered, and no further request line has come */
+	BF_HTTP_STAGE_BODY,  /* its body is not complete */
+	BF_HTTP_STAGE_ANSWER /* its request is with the handler, or being answered */
+};
+
 struct bf_http_connection {
-	struct bf_link link; /* in server->connections */
+	struct bf_link link; /* in server->connections, which has the longest in its stage first */
 	struct bf_http_server *server;
 	int fd;                    /* the library's: valid while the link is in the list */
 	struct bf_boot_time until; /* then the reaper shuts it down; INT64_MAX: never */
+	enum bf_http_stage stage;  /* under server->lock */
+	bool is_evicted;           /* under server->lock: shut down to make room */
 	bool is_served; /* has had a request before: the next one's head is timed afresh */
 	bool is_early;  /* the request was refused before all of it was read */
 	struct bf_http_request *begun; /* not completed yet: released with the connection */
@@ -89,6 +99,9 @@ struct bf_http_server {
 	int settled_fd;      /* eventfd: while stopping, a request in flight was completed */
 	int tick_fd;         /* eventfd: the reaper shall look now */
 	struct bf_list connections;
+	size_t open_count;    /* in connections */
+	size_t evicted_count; /* of those */
+	struct bf_boot_time crowd_said_at;
 	struct bf_list flight;
 	struct bf_list queue;
 	size_t flight_count; /* dispatched and not completed; stays when the stop empties the list */
@@ -132,10 +145,17 @@ BF_MUST_CHECK enum belfry_status bf_http_reaper_start(struct bf_http_server *ser
 		struct belfry_error *err);
 void bf_http_reaper_stop(struct bf_http_server *server);
 void bf_http_reaper_add(struct bf_http_connection *connection);
-/* Sets the deadline, `time` from now; 0: none. */
-void bf_http_reaper_arm(struct bf_http_connection *connection, belfry_duration time);
+/* Begins a stage, with its deadline `time` from now; 0: none. */
+void bf_http_reaper_arm(struct bf_http_connection *connection, enum bf_http_stage stage,
+		belfry_duration time);
 /* Before the library closes the descriptor. */
 void bf_http_reaper_remove(struct bf_http_connection *connection);
+
+/* server_crowd.c. Before a connection is accepted: makes room where the limits are near; false: there is
+ * none. Any thread. */
+BF_MUST_CHECK bool bf_http_crowd_admit(struct bf_http_server *server, const char *peer);
+/* Ends a connection where the limit of all is near, and tells whether it is. Caller holds server->lock. */
+bool bf_http_crowd_thin(struct bf_http_server *server);
 
 /* server_event.c: a descriptor that one thread waits on and others raise (eventfd). Waiting takes a length
  * of time, where a condition variable needs an instant of a clock that is not ours to read. */

@@ -41,13 +41,22 @@ void bf_http_reaper_add(struct bf_http_connection *connection)
 	(void)pthread_mutex_lock(&server->lock);
 	set_deadline(connection, server->options.head_time);
 	bf_list_append(&server->connections, &connection->link);
+	server->open_count++;
 	(void)pthread_mutex_unlock(&server->lock);
 }
 
-void bf_http_reaper_arm(struct bf_http_connection *connection, belfry_duration time)
+void bf_http_reaper_arm(struct bf_http_connection *connection, enum bf_http_stage stage,
+		belfry_duration time)
 {
 	(void)pthread_mutex_lock(&connection->server->lock);
-	set_deadline(connection, time);
+	if (!connection->is_evicted) {
+		set_deadline(connection, time);
+	}
+	connection->stage = stage;
+	bf_list_move(&connection->server->connections, &connection->link);
+	if (stage == BF_HTTP_STAGE_IDLE) {
+		(void)bf_http_crowd_thin(connection->server); /* that it is near was said before */
+	}
 	(void)pthread_mutex_unlock(&connection->server->lock);
 }
 
@@ -74,6 +83,8 @@ void bf_http_reaper_remove(struct bf_http_connection *connection)
 
 	(void)pthread_mutex_lock(&server->lock);
 	bf_list_remove(&connection->link);
+	server->open_count--;
+	server->evicted_count -= connection->is_evicted ? 1 : 0;
 	if (connection->is_early) {
 		keep_lingering(server, connection->fd);
 	}

@@ -1,5 +1,6 @@
 """Bounds that hold against what others send, and retention."""
 import signal
+import socket
 import threading
 import time
 
@@ -87,3 +88,22 @@ def test_a_hundred_idle_connections_do_not_keep_others_out(server):
     for client in clients:
         assert client.ask('GET', '/healthz').status == 200
         client.close()
+
+
+def test_clients_that_drip_do_not_keep_others_out(make_server, tmp_path):
+    """Few descriptors, so that three hundred clients are far more than may be connected at once."""
+    binary = tmp_path / 'belfry'
+    binary.write_text(f'#!/bin/sh\nulimit -n 512\nexec {belfry.BINARY} "$@"\n')
+    binary.chmod(0o755)
+    server = make_server(binary=str(binary))
+    host, port = server.url.removeprefix('http://').split(':')
+    dripping = []
+    for i in range(300):
+        dripping.append(socket.create_connection((host, int(port)), timeout=10))
+        dripping[-1].sendall((b'', b'G', b'GET / HTTP/1.1\r\nHost: localhost\r\nX: ')[i % 3])
+    for _ in range(20):
+        assert server.api('GET', '/healthz').status == 200
+        assert server.api('GET', '/readyz').status == 200
+    for client in dripping:
+        client.close()
+    assert server.log_text().count('event=http_crowded') == 1

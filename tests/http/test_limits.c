@@ -409,21 +409,76 @@ static void one_address_may_not_take_every_connection(void **state)
 	options.per_ip_count = 3;
 	options.thread_count = 1;
 	fixture_start(&fixture, &options);
-	for (size_t i = 0; i < BF_COUNT(clients); i++) {
+	for (size_t i = 0; i < 3; i++) {
 		clients[i] = client_open(fixture.port);
-		client_send_text(&clients[i], "GET /echo HTTP/1.1\r\n" H "\r\n");
+		client_send_text(&clients[i], "GET /hold HTTP/1.1\r\n" H "\r\n");
 	}
+	fixture_wait_held(&fixture, 3);
+	clients[3] = client_open(fixture.port);
+	client_expect_close(&clients[3]);
+	assert_int_equal(clients[3].got.len, 0);
+	fixture_release(&fixture);
 	for (size_t i = 0; i < 3; i++) {
 		struct reply reply = client_read(&clients[i], false);
 		assert_int_equal(reply.status, 200);
 		reply_fini(&reply);
 	}
-	client_expect_close(&clients[3]);
-	assert_int_equal(clients[3].got.len, 0);
 	for (size_t i = 0; i < BF_COUNT(clients); i++) {
 		client_close(&clients[i]);
 	}
 	fixture_stop(&fixture);
+}
+
+#define CROWD 300
+
+/* Sends nothing, half a request line, half a head, or half a body; or has been served and idles. */
+static struct client crowd_client(uint16_t port, int kind)
+{
+	static const char *const parts[] = {"", "GET /ec", "GET /echo HTTP/1.1\r\n" H "X: ",
+			"POST /echo HTTP/1.1\r\n" H "Content-Length: 9\r\n\r\nabc",
+			"GET /echo HTTP/1.1\r\n" H "\r\n"};
+	struct client client = client_open(port);
+
+	client_send_text(&client, parts[kind]);
+	return client;
+}
+
+static void clients_that_want_nothing_keep_nobody_out(void **state)
+{
+	(void)state;
+	struct bf_http_server_options options = fixture_options();
+	struct client crowd[CROWD];
+
+	for (int kind = 0; kind < 5; kind++) {
+		struct fixture fixture;
+		struct bf_boot_time start = now();
+		options.connection_count = kind % 2 == 0 ? 64 : 512;
+		options.per_ip_count = kind % 2 == 0 ? 512 : 64;
+		fixture_start(&fixture, &options);
+		struct client busy = client_open(fixture.port);
+		client_send_text(&busy, "GET /hold HTTP/1.1\r\n" H "\r\n");
+		fixture_wait_held(&fixture, 1);
+		for (size_t i = 0; i < CROWD; i++) {
+			crowd[i] = crowd_client(fixture.port, kind);
+		}
+		for (int i = 0; i < 20; i++) {
+			struct reply reply = client_ask(fixture.port,
+					BF_STR("GET /echo HTTP/1.1\r\n" H "\r\n"));
+			assert_int_equal(reply.status, 200);
+			reply_fini(&reply);
+		}
+		assert_true(since(start) < options.head_time);
+		/* One whose request was taken is not given up. */
+		fixture_release(&fixture);
+		struct reply late = client_read(&busy, false);
+		assert_int_equal(late.status, 200);
+		reply_fini(&late);
+		client_close(&busy);
+		for (size_t i = 0; i < CROWD; i++) {
+			client_close(&crowd[i]);
+		}
+		fixture_stop(&fixture);
+	}
 }
 
 int run_limit_tests(void)
@@ -443,6 +498,7 @@ int run_limit_tests(void)
 			cmocka_unit_test(every_number_of_parameters_is_answered_at_once),
 			cmocka_unit_test(refused_targets_keep_no_memory),
 			cmocka_unit_test(one_address_may_not_take_every_connection),
+			cmocka_unit_test(clients_that_want_nothing_keep_nobody_out),
 	};
 
 	return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
