@@ -294,6 +294,9 @@ static enum belfry_status pick_one(const struct bf_args *args, const char *const
 		}
 		found = names[i];
 	}
+	if (found == NULL && needs_one && names == targets) {
+		return bf_error_set(err, BELFRY_USAGE, "--webhook URL is needed: what to call");
+	}
 	if (found == NULL && needs_one) {
 		return bf_error_set(err, BELFRY_USAGE, "one of --%s, --%s, --%s and --%s is needed",
 				names[0], names[1], names[2], names[3]);

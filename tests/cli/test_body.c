@@ -123,7 +123,7 @@ static void what_cannot_be_meant_is_refused(void **state)
 	} rows[] = {
 			{{"--webhook", "x", NULL}, BELFRY_USAGE,
 					"one of --cron, --every, --at and --rule"},
-			{{"--cron", "x", NULL}, BELFRY_USAGE, "one of --webhook"},
+			{{"--cron", "x", NULL}, BELFRY_USAGE, "--webhook URL is needed"},
 			{{"--cron", "x", "--every", "1m", NULL}, BELFRY_USAGE,
 					"exclude each other"},
 			{{"--cron", "x", "--webhook", "x", "--remote", "x", NULL}, BELFRY_USAGE,
