@@ -438,7 +438,7 @@ def test_b15_a_body_that_is_no_json_is_refused(shared_server, kept, kind):
     (('--listen', '127.evil.example:0'), 'loopback'), (('--listen', '127.0.0.1.evil.example:0'), 'loopback'),
     (('--listen', '[::2]:0'), 'loopback'), (('--listen', '[]:0'), 'loopback'),
     (('--config', 'x'), '--config'), (('--preset', 'ticker'), '--preset'),
-    (('--store', 'postgres://h/d'), 'store'), (('--store', 'x'), 'store'), (('--data', ''), '--data'),
+    (('--store', 'postgres://h/d'), 'sqlite:PATH'), (('--store', 'x'), 'store'), (('--data', ''), '--data'),
     (('--allow-target', 'x/y/z'), 'allow-target'), (('--allow-target', '10.0.0.0/99'), 'allow-target'),
     (('--no-such-flag',), 'no-such-flag'), (('surplus',), 'surplus')])
 def test_b15_flags_that_cannot_hold_are_refused_at_start(tmp_path, arguments, word):
