@@ -28,6 +28,7 @@
 #define LISTEN_DEFAULT  "127.0.0.1:8377"
 #define RECONCILE_EVERY (5 * BELFRY_MINUTE)
 #define LOOK_EVERY      (BELFRY_SECOND)
+#define IDENTITY_BYTES  200
 
 static const char *variable(const char *name)
 {
@@ -144,6 +145,33 @@ static enum belfry_status find_folder(const struct bf_args *args, struct bf_buf 
 		return bf_error_set(err, BELFRY_USAGE, "--data: the name of a folder is needed");
 	}
 	return bf_buf_status(out);
+}
+
+/* It is shown in lists and logged. */
+static enum belfry_status check_identity(const char *identity, struct belfry_error *err)
+{
+	struct belfry_str text = bf_str(identity);
+	bool is_fit = text.len <= IDENTITY_BYTES && bf_str_is_utf8(text);
+
+	for (size_t i = 0; is_fit && i < text.len; i++) {
+		is_fit = (unsigned char)text.ptr[i] >= ' ' && text.ptr[i] != 0x7f;
+	}
+	if (!is_fit) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"--identity: at most %d bytes of text without control characters "
+				"are needed",
+				IDENTITY_BYTES);
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status check_store(const char *url, struct belfry_error *err)
+{
+	if (url != NULL && bf_str_starts_with(bf_str(url), BF_STR("memory:"))) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"--store memory: keeps nothing over a restart; use sqlite:PATH");
+	}
+	return BELFRY_OK;
 }
 
 static enum belfry_status read_settings(struct bf_settings *settings, struct belfry_error *err)
@@ -269,6 +297,12 @@ static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *a
 	};
 	enum belfry_status status = read_listen(listen != NULL ? listen : LISTEN_DEFAULT, address,
 			sizeof(address), &options.port, err);
+	if (status == BELFRY_OK && options.identity != NULL) {
+		status = check_identity(options.identity, err);
+	}
+	if (status == BELFRY_OK) {
+		status = check_store(options.store_url, err);
+	}
 	if (status == BELFRY_OK) {
 		status = read_allow(args, allow, err);
 	}

@@ -1,6 +1,7 @@
 """Bounds that hold against what others send, and retention."""
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -107,3 +108,15 @@ def test_clients_that_drip_do_not_keep_others_out(make_server, tmp_path):
     for client in dripping:
         client.close()
     assert server.log_text().count('event=http_crowded') == 1
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (['--identity', 'n' * 201], 'at most 200 bytes'), (['--identity', 'a\nb'], 'control characters'),
+    (['--identity', 'a\x1b[2J'], 'control characters'), (['--identity', 'a\x7f'], 'control characters'),
+    (['--store', 'memory:'], 'keeps nothing over a restart; use sqlite:PATH')])
+def test_flags_that_cannot_be_meant_are_refused_at_the_start(tmp_path, arguments, words):
+    done = subprocess.run([belfry.BINARY, 'serve', '--data', str(tmp_path / 'data'), '--listen', '127.0.0.1:0',
+                           *arguments], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (tmp_path / 'data').exists()
