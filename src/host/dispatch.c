@@ -106,6 +106,18 @@ static void answer_message(const struct bf_answer *answer, enum belfry_run_error
 {
 	if (error == BELFRY_RUN_ERROR_TARGET_ANSWERED) {
 		(void)snprintf(out, size, "the target answered %d", answer->status);
+	} else if (answer->is_unreadable) {
+		(void)snprintf(out, size, "the target's answer could not be read");
+	} else if (error == BELFRY_RUN_ERROR_TARGET_NOT_ALLOWED) {
+		(void)snprintf(out, size, "%s",
+				answer->is_private
+						? "the target is at a private address, which is "
+						  "not allowed: start the host with --allow-target "
+						  "or --allow-private-targets"
+						: "the target is at a link-local, metadata, "
+						  "multicast or reserved address: neither "
+						  "--allow-target nor --allow-private-targets "
+						  "allows these");
 	} else {
 		(void)snprintf(out, size, "%s", belfry_run_error_text(error));
 	}

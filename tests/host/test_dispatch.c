@@ -158,6 +158,16 @@ static void each_answer_of_a_target_has_its_meaning(void **state)
 					7 * BELFRY_SECOND, "the target answered 429"},
 			{"/close", FAKE_REPLY_RETRY, BELFRY_RUN_ERROR_TARGET_UNREACHABLE, 0,
 					"the target could not be reached"},
+			{"/raw/0", FAKE_REPLY_RETRY, BELFRY_RUN_ERROR_TARGET_UNREACHABLE, 0,
+					"the target's answer could not be read"},
+			{"/raw/1", FAKE_REPLY_RETRY, BELFRY_RUN_ERROR_TARGET_UNREACHABLE, 0,
+					"the target's answer could not be read"},
+			{"/raw/2", FAKE_REPLY_RETRY, BELFRY_RUN_ERROR_TARGET_UNREACHABLE, 0,
+					"the target's answer could not be read"},
+			{"/raw/3", FAKE_REPLY_RETRY, BELFRY_RUN_ERROR_TARGET_UNREACHABLE, 0,
+					"the target's answer could not be read"},
+			{"/cut", FAKE_REPLY_RETRY, BELFRY_RUN_ERROR_TARGET_UNREACHABLE, 0,
+					"the target's answer could not be read"},
 	};
 	struct dispatch_fixture *f = *state;
 
@@ -316,6 +326,9 @@ static void an_address_that_is_no_longer_allowed_is_not_called(void **state)
 	admit(f, &invocation, &reply);
 	assert_int_equal(reply.kind, FAKE_REPLY_PERMANENT);
 	assert_int_equal(reply.error, BELFRY_RUN_ERROR_TARGET_NOT_ALLOWED);
+	assert_non_null(strstr(reply.message, "at a private address"));
+	assert_non_null(strstr(reply.message, "--allow-private-targets"));
+	assert_null(strstr(reply.message, "127.0.0.1"));
 	fake_reply_fini(&reply);
 	assert_int_equal(test_server_requests(f->server), 0);
 }

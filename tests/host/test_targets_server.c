@@ -107,6 +107,19 @@ static bool begins(struct belfry_str path, const char *prefix)
 	return bf_str_starts_with(path, bf_str(prefix));
 }
 
+static void answer_raw(struct connection *connection, int kind)
+{
+	static const char *const begins[] = {"garbage\r\n\r\n", "HTTP/9.9 what\r\n\r\n",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+			"HTTP/1.1 200 OK\r\nX: "};
+
+	bf_buf_append_text(&connection->out, begins[kind]);
+	for (int i = 0; kind == 3 && i < 400 * 1024; i++) {
+		bf_buf_append_byte(&connection->out, 'x');
+	}
+	connection->is_closing = true;
+}
+
 static void route(struct test_server *server, struct connection *connection, struct belfry_str path)
 {
 	if (begins(path, "/status/")) {
@@ -118,6 +131,8 @@ static void route(struct test_server *server, struct connection *connection, str
 		answer(connection, 200, "", (size_t)number_of(path, "/big/"));
 	} else if (begins(path, "/redirect")) {
 		answer(connection, 302, "Location: /status/200\r\n", 0);
+	} else if (begins(path, "/raw/")) {
+		answer_raw(connection, (int)number_of(path, "/raw/"));
 	} else if (begins(path, "/cut")) {
 		bf_buf_append_text(&connection->out,
 				"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx");

@@ -6,6 +6,7 @@
  *   /big/BYTES                 200 and a body of so many bytes
  *   /redirect                  302 to /status/200
  *   /close                     closes without an answer
+ *   /raw/N                     garbage, a version that is none, a bad chunk, a head too large
  *   /cut                       promises more than it sends, then closes */
 #ifndef TEST_TARGETS_SERVER_H
 #define TEST_TARGETS_SERVER_H

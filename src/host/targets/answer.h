@@ -24,6 +24,8 @@ struct bf_answer {
 	belfry_duration took;        /* from the start of the call, without its time in the queue */
 	struct belfry_str body;      /* at most the limit */
 	bool is_truncated;
+	bool is_unreadable; /* with UNREACHABLE: something came that is no whole answer of HTTP */
+	bool is_private;    /* with NOT_ALLOWED: a setting would allow its address */
 	struct belfry_str content_type;
 	struct belfry_str detail; /* for operators; no secret, no path of the URL */
 };

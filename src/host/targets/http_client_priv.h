@@ -32,6 +32,7 @@ struct bf_http_host {
 	/* what is known of its name */
 	char *addresses; /* as CURLOPT_RESOLVE takes them; NULL: none that is allowed */
 	bool is_refused; /* found, and every address is refused */
+	bool is_private; /* likewise, and a setting would allow the latest of them */
 	bool is_asked;   /* the resolver has not answered yet, even if nobody waits any more */
 	struct bf_boot_time fresh_until;
 	struct bf_boot_time stale_until;
@@ -57,6 +58,7 @@ struct bf_http_call {
 	struct bf_buf body;
 	bool is_truncated;
 	bool is_refused;
+	bool is_private; /* where it is refused: a setting would allow it */
 	char detail[BF_HTTP_DETAIL_BYTES];
 	char curl_error[CURL_ERROR_SIZE];
 };

@@ -117,7 +117,7 @@ static void ask(struct bf_http_client *client, struct bf_http_host *host)
 }
 
 /* "1.2.3.4,[2606:4700::1]" of those that are allowed; names one that is not. */
-static void append_allowed(struct bf_http_client *client, const struct bf_http_host *host,
+static void append_allowed(struct bf_http_client *client, struct bf_http_host *host,
 		const struct bf_lookup *lookup, struct bf_buf *list, char *refused)
 {
 	for (unsigned i = 0; i < lookup->count; i++) {
@@ -126,6 +126,7 @@ static void append_allowed(struct bf_http_client *client, const struct bf_http_h
 		bf_address_format(address, text);
 		if (!bf_allow_list_permits(client->options.allow, bf_str(host->name), address,
 				    host->port)) {
+			host->is_private = bf_address_classify(address) == BF_ADDRESS_PRIVATE;
 			(void)snprintf(refused, BF_ADDRESS_TEXT_BYTES, "%s", text);
 			continue;
 		}
@@ -227,7 +228,11 @@ static enum readiness ask_or_wait(struct bf_http_client *client, struct bf_http_
 
 static void fail_call(struct bf_http_call *call, enum bf_answer_kind kind, const char *detail)
 {
-	const struct bf_answer answer = {.kind = kind, .detail = bf_str(detail)};
+	const struct bf_answer answer = {
+			.kind = kind,
+			.is_private = call->host->is_private,
+			.detail = bf_str(detail),
+	};
 
 	bf_http_call_finish(call, &answer);
 }

@@ -21,6 +21,7 @@ static void note_refused(struct bf_http_call *call, const struct bf_address *add
 
 	bf_address_format(address, text);
 	call->is_refused = true;
+	call->is_private = bf_address_classify(address) == BF_ADDRESS_PRIVATE;
 	(void)snprintf(call->detail, sizeof(call->detail),
 			"%.100s is at %s, which is not allowed (--allow-target, "
 			"--allow-private-targets)",
@@ -221,6 +222,13 @@ enum belfry_status bf_http_transfer_start(struct bf_http_call *call)
 
 /* --- the end --- */
 
+static long info_bytes(CURL *easy)
+{
+	long value = 0;
+
+	return curl_easy_getinfo(easy, CURLINFO_HEADER_SIZE, &value) == CURLE_OK ? value : 0;
+}
+
 static belfry_duration info_us(CURL *easy, CURLINFO info)
 {
 	curl_off_t value = 0;
@@ -258,6 +266,21 @@ static bool is_connect_timeout(const struct bf_http_call *call, belfry_duration 
 			(call->request.timeout == 0 || took < call->request.timeout);
 }
 
+/* Something came, and it is not HTTP, or not what it says of itself. */
+static bool is_unreadable(const struct bf_http_call *call, CURLcode code)
+{
+	switch ((int)code) {
+	case CURLE_UNSUPPORTED_PROTOCOL: /* HTTP/0.9, or another version in its place */
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_BAD_CONTENT_ENCODING:
+	case CURLE_PARTIAL_FILE: return true;
+	/* The latter is also said of a head that is too large. */
+	default:
+		return (code == CURLE_RECV_ERROR || code == CURLE_OUT_OF_MEMORY) &&
+				info_bytes(call->easy) > 0;
+	}
+}
+
 static void read_failure(struct bf_http_call *call, CURLcode code, struct bf_answer *answer)
 {
 	bool is_timeout = code == CURLE_OPERATION_TIMEDOUT &&
@@ -265,6 +288,7 @@ static void read_failure(struct bf_http_call *call, CURLcode code, struct bf_ans
 	const char *text = call->curl_error[0] != '\0' ? call->curl_error
 						       : curl_easy_strerror(code);
 
+	answer->is_unreadable = is_unreadable(call, code);
 	answer->kind = is_timeout ? BF_ANSWER_TIMEOUT : BF_ANSWER_UNREACHABLE;
 	(void)snprintf(call->detail, sizeof(call->detail), "%.100s:%u: %.100s", call->url.host,
 			call->url.port, text);
@@ -277,6 +301,7 @@ void bf_http_transfer_read(struct bf_http_call *call, CURLcode code, struct bf_a
 		read_answer(call, ret_answer);
 	} else if (call->is_refused) {
 		ret_answer->kind = BF_ANSWER_NOT_ALLOWED;
+		ret_answer->is_private = call->is_private;
 	} else {
 		read_failure(call, code, ret_answer);
 	}
