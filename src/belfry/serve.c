@@ -273,12 +273,29 @@ static void say_where(struct bf_cli *cli, const char *folder, const struct bf_se
 	(void)fflush(cli->out);
 }
 
+static enum belfry_status serve_until_signal(struct bf_cli *cli,
+		const struct bf_service_options *options, struct belfry_error *err)
+{
+	struct bf_service *service = NULL;
+
+	raise_limits();
+	sigset_t signals = block_signals();
+	enum belfry_status status = bf_service_open(options, &service, err);
+	if (status != BELFRY_OK) {
+		add_detail(err);
+		return status;
+	}
+	say_where(cli, options->data_folder, service);
+	run(cli->env, service, &signals);
+	bf_service_close(service);
+	return BELFRY_OK;
+}
+
 static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *args,
 		struct bf_allow_list *allow, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf folder = {0};
 	struct bf_settings settings;
-	struct bf_service *service = NULL;
 	char address[64];
 	const char *listen = bf_args_value(args, "listen");
 	const char *provider = variable("BELFRY_SCHEDULER_PROVIDER");
@@ -316,17 +333,7 @@ static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *a
 		return status;
 	}
 	options.data_folder = folder.ptr;
-	raise_limits();
-	sigset_t signals = block_signals();
-	status = bf_service_open(&options, &service, err);
-	if (status != BELFRY_OK) {
-		add_detail(err);
-		return status;
-	}
-	say_where(cli, folder.ptr, service);
-	run(cli->env, service, &signals);
-	bf_service_close(service);
-	return BELFRY_OK;
+	return serve_until_signal(cli, &options, err);
 }
 
 static enum belfry_status serve(struct bf_cli *cli, const struct bf_args *args,
