@@ -8,7 +8,7 @@ import belfry
 
 DEPLOYMENTS = 20
 KILLS = 20
-SECONDS = 72
+SECONDS = 80
 BEAT = 0.25
 # Before a call, between a call's answer and its record, and on both sides of each commit. With how many
 # passes come before the kill, so that a life has first been long enough to cover something.
@@ -67,7 +67,7 @@ class Storm:
                 self.live_once(server, number)
                 self.be_dead(number)
             server.start()
-            self.lives.append([server.ready + 3 * BEAT, float('inf'), float('inf')])
+            self.lives.append([server.ready + 2 * BEAT, float('inf'), float('inf')])
             self.finish(server)
         finally:
             server.close()
@@ -77,7 +77,7 @@ class Storm:
         """One start, and one kill: by us at even numbers, by a crash point at odd ones."""
         if number % 2 == 0:
             server.start()
-            belfry.wait_until(server.answering + self.random.uniform(1.6, 2.9))
+            belfry.wait_until(server.answering + self.random.uniform(2.0, 3.2))
             self.receiver.wait(lambda _: self.receiver.open > 0, 'an open call')
             before = time.time()
             self.open_at_kill.append(self.receiver.open)
@@ -88,7 +88,7 @@ class Storm:
             died = server.wait_death(30)
             before = died - 0.1
             self.crashes += 1
-        self.lives.append([server.ready + 3 * BEAT, before, died])
+        self.lives.append([server.ready + 2 * BEAT, before, died])
 
     def be_dead(self, number):
         """Half of the time long enough for due times that nobody covers; then until this part of the

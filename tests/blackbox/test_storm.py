@@ -27,9 +27,10 @@ def judge(done):
         assert all(c.arrived >= due for c in repeats), (id_, due, [c.arrived - due for c in repeats])
         fences = [c.fence for c in repeats]
         assert fences == sorted(set(fences)), (id_, due, fences)
-        # a call is repeated only because its holder was killed
-        kills = sum(repeats[0].arrived <= died <= repeats[-1].arrived for _, _, died in done.lives)
-        assert len(repeats) <= 1 + kills, (id_, due, len(repeats), kills)
+        # a call is repeated only because its holder was killed (the receiver notes a call when one of its
+        # threads gets to it, on a busy machine a moment after the caller has died)
+        kills = sum(repeats[0].arrived - 0.5 <= died <= repeats[-1].arrived for _, _, died in done.lives)
+        assert len(repeats) <= 1 + kills, (id_, due, [c.arrived for c in repeats], done.lives)
     assert len(done.lives) == storm.KILLS + 1
     assert len(done.open_at_kill) == done.crashes == storm.KILLS // 2
     assert min(done.open_at_kill) > 0
