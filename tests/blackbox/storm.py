@@ -1,6 +1,5 @@
 """Twenty deployments due every second for more than a minute, a slow receiver, and a host that is killed and started
 again at twenty moments: ten while a call is open, ten at a named crash point between two steps."""
-import collections
 import random
 import threading
 import time
@@ -109,16 +108,8 @@ class Storm:
         belfry.wait_for(lambda: not open_runs(), 'the end of every Run', 60, 0.2)
         for id_ in self.ids:
             self.statuses[id_] = {belfry.instant_of(r['due_at']): r['status'] for r in server.runs(id_)}
-        self.failed_attempts = self.count_failed_attempts(server)
-        self.lost = server.log_text().count('what=incarnation-lost')
         for due in self.uncovered():
             self.whys[due] = [server.why(id_, due) for id_ in self.ids[:3]]
-
-    def count_failed_attempts(self, server):
-        """{Run id: attempts that failed} of the Runs whose target was called more than once."""
-        times = collections.Counter(call.run for call in self.receiver.calls)
-        return {run: sum(a['outcome'] != 'ok' for a in server.run(run)['attempts'])
-                for run, count in times.items() if count > 1}
 
     # --- judging ---
 
