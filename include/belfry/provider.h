@@ -34,6 +34,11 @@ struct belfry_properties {
 /* What the host's log sees. `line` is key=value text; level as in syslog's idea: 0 error .. 3 debug. */
 typedef void (*belfry_log_fn)(void *data, int level, const char *line);
 
+/* A Run of this schedule was made, moved on or ended, or the engine changed the schedule's state. A hint
+ * for who shows it: read again. It may come late, once for many changes, or not at all for what another
+ * replica did. Called from the provider's threads: must not block, and must not call the provider. */
+typedef void (*belfry_changed_fn)(void *data, struct belfry_str schedule);
+
 struct belfry_provider_options {
 	size_t size;
 	struct belfry_store *store;      /* borrowed until free: open and migrated */
@@ -53,7 +58,15 @@ struct belfry_provider_options {
 	belfry_duration keep_failed_age; /* 0: 90 days */
 	void *log_data;
 	belfry_log_fn log; /* may be NULL */
+	void *changed_data;
+	belfry_changed_fn changed; /* may be NULL */
 };
+
+#define BELFRY_PROVIDER_OPTIONS_INIT                                                               \
+	{                                                                                          \
+		sizeof(struct belfry_provider_options), NULL, NULL, {NULL, 0}, {NULL, 0}, 0, 0, 0, \
+				0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL                     \
+	}
 
 struct belfry_provider_ops;
 
@@ -197,10 +210,13 @@ struct belfry_provider_more_ops {
 			struct belfry_schedule_state **ret_states, struct belfry_error *err);
 	enum belfry_status (*why)(struct belfry_provider *provider, struct belfry_why *why,
 			struct belfry_arena *arena, struct belfry_error *err);
-	/* How a dispatched Run ended. Idempotent; the first terminal status stays (BELFRY_CONFLICT). */
+	/* How a Run's turn ended, said by the host (decision 6). outcome->status is terminal. Idempotent:
+	 * the same status again is BELFRY_OK and changes nothing; another one is BELFRY_CONFLICT, and the
+	 * first stays. A Run whose Session is stored and whose turn is not yet is thereby dispatched: who
+	 * knows how the turn ended knows that it was admitted. BELFRY_STALE: no Session is stored, there
+	 * is nothing that could have ended. BELFRY_NOT_FOUND. */
 	enum belfry_status (*conclude)(struct belfry_provider *provider, struct belfry_id run,
-			enum belfry_run_status status, enum belfry_run_error error,
-			struct belfry_str message, struct belfry_error *err);
+			const struct belfry_outcome *outcome, struct belfry_error *err);
 	enum belfry_status (*attempts)(struct belfry_provider *provider, struct belfry_id run,
 			struct belfry_arena *arena, struct belfry_attempt **ret_attempts,
 			size_t *ret_count, struct belfry_error *err);
@@ -210,6 +226,12 @@ struct belfry_provider_more_ops {
 	enum belfry_status (*due)(struct belfry_provider *provider, struct belfry_str schedule,
 			belfry_time from, belfry_time *ret_due, size_t max, size_t *ret_count,
 			struct belfry_error *err);
+	/* End a Run as CANCELLED whose turn is not stored yet: waiting, or being dispatched. Its handler
+	 * is told (handler.h, cancel), on whichever replica, within a beat; what it answers is dropped.
+	 * Idempotent. BELFRY_CONFLICT: it has ended otherwise, or its turn is admitted (then only its
+	 * Session can end it). BELFRY_NOT_FOUND. `message`: who and why, for people; may be empty. */
+	enum belfry_status (*cancel)(struct belfry_provider *provider, struct belfry_id run,
+			struct belfry_str message, struct belfry_error *err);
 };
 
 struct belfry_provider_ops {

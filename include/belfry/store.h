@@ -97,7 +97,14 @@ struct belfry_beat {
 	uint64_t beat;
 	struct belfry_incarnation *living; /* RENEW: all that have not ended, this one too */
 	size_t living_count;
+	/* RENEW: Runs of this incarnation that the host cancelled while they were dispatching, within the
+	 * last BELFRY_CANCELLED_TOLD; each may be named by several beats. */
+	struct belfry_id *cancelled;
+	size_t cancelled_count;
 };
+
+/* A holder that misses a cancel for so long is dead, or records something and is refused. */
+#define BELFRY_CANCELLED_TOLD BELFRY_MINUTE
 
 /* ---- schedules --------------------------------------------------------------------------------- */
 
@@ -265,7 +272,12 @@ enum belfry_record_kind {
 	BELFRY_RECORD_FAILED, /* failed with `error` */
 	BELFRY_RECORD_CANCELLED, /* cancelled with `error` */
 	BELFRY_RECORD_RELEASED,  /* handed back by a clean stop: queued, no holder, attempt - 1 */
-	BELFRY_RECORD_CONCLUDED /* the host says how a dispatched Run ended; no fence is asked for */
+	/* Two that the host asks for, whoever holds the Run: no fence is asked for, none is changed.
+	 * CONCLUDED: how its turn ended; a Run that is dispatching and has its Session stored becomes
+	 * dispatched by it (turn empty). CANCELLED_BY_HOST: a Run that is queued, delayed or dispatching
+	 * becomes cancelled, and keeps its holder, who learns of it by its next beat. */
+	BELFRY_RECORD_CONCLUDED,
+	BELFRY_RECORD_CANCELLED_BY_HOST
 };
 
 /* Of the attempts of a Run the latest so many stay: with each row that is written, those whose number is
@@ -275,7 +287,7 @@ enum belfry_record_kind {
 struct belfry_record {
 	enum belfry_record_kind kind;
 	struct belfry_id run;
-	belfry_fence fence; /* must be the Run's, and the Run dispatching (not CONCLUDED) */
+	belfry_fence fence; /* must be the Run's, and the Run dispatching (not with the last two kinds) */
 	uint32_t attempt;
 	enum belfry_step step;
 	struct belfry_str session;     /* SESSION */
@@ -290,9 +302,9 @@ struct belfry_record {
 	bool write_attempt; /* keep a row in `attempts`; at most BELFRY_ATTEMPTS_KEPT numbers back */
 	belfry_time attempt_started_at;
 	/* answer */
-	enum belfry_status
-			result; /* OK; STALE: fence or state are others; CONFLICT: another Session
-				       * is stored, or it is terminal already; NOT_FOUND */
+	enum belfry_status result; /* OK; STALE: fence or state are others (CONCLUDED: no Session is
+				 * stored); CONFLICT: another Session is stored, or it has ended
+				 * otherwise, or (CANCELLED_BY_HOST) its turn is stored; NOT_FOUND */
 };
 
 struct belfry_prune {

@@ -217,7 +217,8 @@ static void count_end(struct bf_dispatcher *dispatcher, const struct bf_held *he
 	case BELFRY_RECORD_SESSION:
 	case BELFRY_RECORD_RETRY:
 	case BELFRY_RECORD_RELEASED:
-	case BELFRY_RECORD_CONCLUDED: return;
+	case BELFRY_RECORD_CONCLUDED:
+	case BELFRY_RECORD_CANCELLED_BY_HOST: return;
 	}
 	dispatcher->counts.ended[held->run.trigger][status]++;
 }

@@ -411,18 +411,18 @@ static enum belfry_status embedded_attempts(struct belfry_provider *provider, st
 }
 
 static enum belfry_status embedded_conclude(struct belfry_provider *provider, struct belfry_id run,
-		enum belfry_run_status status, enum belfry_run_error error,
-		struct belfry_str message, struct belfry_error *err)
+		const struct belfry_outcome *outcome, struct belfry_error *err)
 {
 	struct belfry_record record = {
 			.kind = BELFRY_RECORD_CONCLUDED,
 			.run = run,
-			.status = status,
-			.error = error,
-			.message = message,
+			.status = outcome->status,
+			.run_flags = outcome->run_flags,
+			.error = outcome->error,
+			.message = outcome->message,
 	};
 
-	if (!belfry_run_status_is_terminal(status)) {
+	if (!belfry_run_status_is_terminal(outcome->status)) {
 		return bf_error_set(err, BELFRY_INVALID, "a Run is concluded with a final status");
 	}
 	enum belfry_status code = bf_store_record(self(provider)->store, &record, 1, err);

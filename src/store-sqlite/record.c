@@ -199,6 +199,7 @@ static enum belfry_status carry_out(struct bf_db *db, const struct belfry_record
 		return write_end(db, record, facts, BELFRY_RUN_CANCELLED, now);
 	case BELFRY_RECORD_RELEASED: return write_release(db, record, facts);
 	case BELFRY_RECORD_CONCLUDED: return write_conclusion(db, record, facts, now);
+	case BELFRY_RECORD_CANCELLED_BY_HOST: break;
 	}
 	return BELFRY_INVALID;
 }

@@ -8,7 +8,7 @@ import belfry
 
 DEPLOYMENTS = 20
 KILLS = 20
-SECONDS = 80
+SECONDS = 90
 BEAT = 0.25
 # Before a call, between a call's answer and its record, and on both sides of each commit. With how many
 # passes come before the kill, so that a life has first been long enough to cover something.
@@ -77,7 +77,8 @@ class Storm:
         """One start, and one kill: by us at even numbers, by a crash point at odd ones."""
         if number % 2 == 0:
             server.start()
-            belfry.wait_until(server.answering + self.random.uniform(2.0, 3.2))
+            # counted from where it covers: two due times or more, however long the start took
+            belfry.wait_until(server.ready + 2 * BEAT + self.random.uniform(2.05, 3.0))
             self.receiver.wait(lambda _: self.receiver.open > 0, 'an open call')
             before = time.time()
             self.open_at_kill.append(self.receiver.open)

@@ -73,15 +73,14 @@ static void t024_t035_a_run_goes_from_session_to_turn_and_leaves(void **state)
 	assert_string_equal(turn.payload, "payload");
 	/* conclude: the first terminal status stays. */
 	const struct belfry_provider_more_ops *more = host->provider->ops->more;
-	assert_int_equal(more->conclude(host->provider, id, BELFRY_STATUS_COMPLETED,
-					 BELFRY_RUN_ERROR_NONE, BF_STR(""), NULL),
-			BELFRY_OK);
-	assert_int_equal(more->conclude(host->provider, id, BELFRY_STATUS_FAILED,
-					 BELFRY_RUN_ERROR_PERMANENT, BF_STR(""), NULL),
-			BELFRY_CONFLICT);
-	assert_int_equal(more->conclude(host->provider, id, BELFRY_STATUS_RUNNING,
-					 BELFRY_RUN_ERROR_NONE, BF_STR(""), NULL),
-			BELFRY_INVALID);
+	struct belfry_outcome outcome = {.size = sizeof(outcome),
+			.status = BELFRY_STATUS_COMPLETED};
+	assert_int_equal(more->conclude(host->provider, id, &outcome, NULL), BELFRY_OK);
+	outcome.status = BELFRY_STATUS_FAILED;
+	outcome.error = BELFRY_RUN_ERROR_PERMANENT;
+	assert_int_equal(more->conclude(host->provider, id, &outcome, NULL), BELFRY_CONFLICT);
+	outcome.status = BELFRY_STATUS_RUNNING;
+	assert_int_equal(more->conclude(host->provider, id, &outcome, NULL), BELFRY_INVALID);
 	host_free(host, 0);
 }
 

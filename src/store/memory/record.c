@@ -208,6 +208,7 @@ static void apply(struct mem_db *db, struct mem_run *run, const struct belfry_re
 	case BELFRY_RECORD_CANCELLED: apply_end(db, run, record, texts, now); break;
 	case BELFRY_RECORD_RELEASED: apply_release(db, run, now); break;
 	case BELFRY_RECORD_CONCLUDED: apply_conclusion(run, record, texts, now); break;
+	case BELFRY_RECORD_CANCELLED_BY_HOST: break;
 	}
 }
 

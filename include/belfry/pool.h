@@ -1,0 +1,92 @@
+/* The blocking pool: a handler (handler.h) for programs whose work is a plain function call. A Run is
+ * given to one of a fixed number of threads, which calls the function; what it returns is the answer.
+ *
+ * Ownership  the pool owns its threads and copies what a waiting call needs.
+ * Threads    the functions are called from the pool's threads, several at once: as many as `threads`.
+ *            Everything declared here from any thread.
+ * Limits     a call past its attempt's time limit (the schedule's policies.timeout) is over for the
+ *            provider: what it returns is dropped, its Run goes on by the retry policy, and its thread is
+ *            lost until it returns. When every thread is lost nothing runs: see belfry_pool_state.
+ * Since      0.2 */
+#ifndef BELFRY_POOL_H
+#define BELFRY_POOL_H
+
+#include <belfry/handler.h>
+
+BELFRY_BEGIN_DECLS
+
+struct belfry_pool; /* opaque */
+struct belfry_work; /* opaque: one call under way, borrowed until the function returns */
+
+/* Does the work of one attempt; may block. What it returns:
+ *   BELFRY_OK                     the Run is COMPLETED, or what belfry_work_end said
+ *   a status of class RETRY       (BELFRY_UNAVAILABLE) the attempt failed: again, by the retry policy
+ *   any other                     the Run is FAILED for good
+ * The sentence that belfry_work_say gave goes with the Run, else the status's own.
+ * May be called again for the same Run (same invocation->run) after a crash: handler.h. */
+typedef enum belfry_status (*belfry_work_fn)(void *data, const struct belfry_invocation *invocation,
+		struct belfry_work *work);
+
+struct belfry_pool_options {
+	size_t size;
+	uint32_t threads; /* 0: as many as processors, 4 at least */
+	void *data;       /* the program's own, passed to each call */
+	/* Required. The turn: the work itself. */
+	belfry_work_fn run;
+	/* Optional: start a Session first, named with belfry_work_name (it is stored before `run` is
+	 * called, and `run` finds it with belfry_work_session). NULL: a Session is the Run itself and
+	 * carries its id. */
+	belfry_work_fn start_session;
+};
+
+#define BELFRY_POOL_OPTIONS_INIT                                                                   \
+	{                                                                                          \
+		sizeof(struct belfry_pool_options), 0, NULL, NULL, NULL                            \
+	}
+
+/* ret_pool  owned: belfry_pool_free. BELFRY_INVALID (`run` is missing), BELFRY_NOMEM,
+ * BELFRY_UNAVAILABLE (no thread could be started). */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_pool_new(
+		const struct belfry_pool_options *options, struct belfry_pool **ret_pool,
+		struct belfry_error *err);
+/* Waits for the calls that are under way, so stop the scheduler first. NULL is fine. */
+BELFRY_API void belfry_pool_free(struct belfry_pool *pool);
+/* What belfry_scheduler_start wants; borrowed from the pool. */
+BELFRY_API const struct belfry_handler *belfry_pool_handler(struct belfry_pool *pool);
+
+struct belfry_pool_state {
+	size_t size;
+	uint32_t threads;
+	uint32_t busy;  /* in a call, the lost ones included */
+	uint32_t lost;  /* in a call that is over for the provider; all lost: not ready */
+	size_t waiting; /* calls that no thread has taken yet */
+};
+
+BELFRY_API void belfry_pool_get_state(struct belfry_pool *pool,
+		struct belfry_pool_state *ret_state);
+
+/* ---- inside a call ------------------------------------------------------------------------------ */
+
+/* Is the attempt over for the provider (time limit, cancelled, stop)? Look now and then in long work
+ * and return: nothing comes of it any more. */
+BELFRY_API bool belfry_work_is_over(const struct belfry_work *work);
+/* The Session that is stored on the Run. Borrowed until the function returns. */
+BELFRY_API struct belfry_str belfry_work_session(const struct belfry_work *work);
+/* Names the Session (in start_session) or the turn (in run). Copied. Where a function names nothing,
+ * the Run's id is the name. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_work_name(struct belfry_work *work,
+		struct belfry_str name);
+/* What people read with the Run, and what only the operator's log has. Copied, cut at a sentence's
+ * room (struct belfry_error). */
+BELFRY_API void belfry_work_say(struct belfry_work *work, struct belfry_str message,
+		struct belfry_str detail);
+/* With a returned status of class RETRY: not before so long; costs no attempt (handler.h). */
+BELFRY_API void belfry_work_retry_after(struct belfry_work *work, belfry_duration after);
+/* With BELFRY_OK: how the turn ended, where that is not COMPLETED. BELFRY_STATUS_RUNNING: it goes on
+ * elsewhere, and belfry_scheduler_conclude will say how it ended. */
+BELFRY_API void belfry_work_end(struct belfry_work *work, enum belfry_run_status status,
+		enum belfry_run_error error);
+
+BELFRY_END_DECLS
+
+#endif
