@@ -2,12 +2,8 @@
  * not get further than this. Each function is asked only where the adapter said BELFRY_OK (and is
  * harmless where it did not). What a definition's bytes hold is not looked at here: model/ decodes
  * them. */
+#include "model/believable.h"
 #include "store/store_priv.h"
-
-static bool is_text(struct belfry_str text)
-{
-	return text.len == 0 || text.ptr != NULL;
-}
 
 static bool is_time(belfry_time time)
 {
@@ -20,8 +16,9 @@ static bool is_incarnation(const struct belfry_incarnation *row)
 {
 	return !bf_id_is_zero(row->id) && is_time(row->registered_at) &&
 			is_time(row->covers_from) && is_time(row->covered_until) &&
-			is_time(row->ended_at) && is_text(row->identity) && is_text(row->version) &&
-			is_text(row->tz_version);
+			is_time(row->ended_at) && bf_text_is_believable(row->identity) &&
+			bf_text_is_believable(row->version) &&
+			bf_text_is_believable(row->tz_version);
 }
 
 static bool are_incarnations(const struct belfry_incarnation *rows, size_t count)
@@ -103,44 +100,14 @@ bool bf_verify_adds(const struct belfry_add *adds, size_t count)
 	return true;
 }
 
-static bool has_run_ranges(const struct belfry_run *run)
-{
-	return !bf_id_is_zero(run->id) && run->schedule.len > 0 &&
-			run->schedule.len <= BELFRY_SCHEDULE_ID_BYTES &&
-			(unsigned)run->trigger < BELFRY_TRIGGER_COUNT &&
-			(unsigned)run->state < BELFRY_RUN_STATE_COUNT &&
-			(unsigned)run->status < BELFRY_RUN_STATUS_COUNT &&
-			(unsigned)run->error < BELFRY_RUN_ERROR_COUNT && run->revision > 0;
-}
-
-/* A state that the public status cannot go with. */
-static bool is_status_of_state(const struct belfry_run *run)
-{
-	if (run->state == BELFRY_RUN_DISPATCHED) {
-		return run->status == BELFRY_STATUS_RUNNING ||
-				run->status == BELFRY_STATUS_WAITING_INPUT ||
-				belfry_run_status_is_terminal(run->status);
-	}
-	return run->status == bf_run_state_status(run->state);
-}
-
-static bool is_run(const struct belfry_run *run)
-{
-	return is_text(run->schedule) && has_run_ranges(run) && is_status_of_state(run) &&
-			is_time(run->due_at) && is_time(run->ready_at) && run->created_at > 0 &&
-			is_time(run->started_at) && is_time(run->dispatched_at) &&
-			is_time(run->finished_at) && is_text(run->session) && is_text(run->turn) &&
-			is_text(run->message) && is_text(run->detail) && is_text(run->tz_version);
-}
-
 static bool is_claimed(const struct belfry_claimed *claimed, const struct belfry_claim *claim)
 {
 	const struct belfry_run *run = &claimed->run;
 
-	return is_run(run) && run->state == BELFRY_RUN_DISPATCHING && run->fence > 0 &&
-			run->attempt > 0 && run->started_at > 0 &&
+	return bf_run_is_believable(run) && run->state == BELFRY_RUN_DISPATCHING &&
+			run->fence > 0 && run->attempt > 0 && run->started_at > 0 &&
 			bf_id_compare(run->holder, claim->holder) == 0 &&
-			is_text(claimed->definition) &&
+			bf_text_is_believable(claimed->definition) &&
 			claimed->payload_bytes <= BELFRY_PAYLOAD_BYTES;
 }
 
@@ -180,13 +147,16 @@ bool bf_verify_prune(const struct belfry_prune *prune)
 
 static bool is_row(const struct belfry_schedule_row *row)
 {
-	return is_text(row->id) && row->id.len > 0 && row->id.len <= BELFRY_SCHEDULE_ID_BYTES &&
-			row->version > 0 && row->revision > 0 &&
-			(unsigned)row->phase < BELFRY_PHASE_COUNT && is_time(row->cursor) &&
-			is_time(row->idle_since) && is_time(row->last_fire_at) &&
-			row->fired_count >= 0 && row->payload_bytes <= BELFRY_PAYLOAD_BYTES &&
-			is_text(row->definition) && is_text(row->fair_key) &&
-			is_text(row->tz_version) && is_text(row->phase_reason);
+	return bf_text_is_believable(row->id) && row->id.len > 0 &&
+			row->id.len <= BELFRY_SCHEDULE_ID_BYTES && row->version > 0 &&
+			row->revision > 0 && (unsigned)row->phase < BELFRY_PHASE_COUNT &&
+			is_time(row->cursor) && is_time(row->idle_since) &&
+			is_time(row->last_fire_at) && row->fired_count >= 0 &&
+			row->payload_bytes <= BELFRY_PAYLOAD_BYTES &&
+			bf_text_is_believable(row->definition) &&
+			bf_text_is_believable(row->fair_key) &&
+			bf_text_is_believable(row->tz_version) &&
+			bf_text_is_believable(row->phase_reason);
 }
 
 static bool are_rows(const struct belfry_list *list)
@@ -212,7 +182,7 @@ static bool are_rows(const struct belfry_list *list)
 static bool are_runs(const struct belfry_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (!is_run(&list->runs[i])) {
+		if (!bf_run_is_believable(&list->runs[i])) {
 			return false;
 		}
 		if (list->kind == BELFRY_LIST_RUNS && i > 0 &&
@@ -227,7 +197,7 @@ static bool are_invocations(const struct belfry_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (bf_id_is_zero(list->invocations[i].run) ||
-				!is_text(list->invocations[i].payload) ||
+				!bf_text_is_believable(list->invocations[i].payload) ||
 				list->invocations[i].payload.len > BELFRY_PAYLOAD_BYTES) {
 			return false;
 		}
@@ -240,9 +210,7 @@ static bool are_attempts(const struct belfry_list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		const struct belfry_attempt *row = &list->attempts[i];
 		if (bf_id_compare(row->run, list->run_ids[0]) != 0 ||
-				(unsigned)row->step > BELFRY_STEP_TURN ||
-				(unsigned)row->error >= BELFRY_RUN_ERROR_COUNT ||
-				!is_text(row->message) || !is_text(row->detail)) {
+				!bf_attempt_is_believable(row)) {
 			return false;
 		}
 	}
@@ -253,12 +221,7 @@ static bool are_gaps(const struct belfry_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct belfry_gap *gap = &list->gaps[i];
-		if (!is_text(gap->schedule) || !is_text(gap->who) || gap->from > gap->to ||
-				gap->count < 0 || gap->reason < 0 ||
-				gap->reason >= BELFRY_GAP_REASON_COUNT) {
-			return false;
-		}
-		if (i > 0 && gap->from < gap[-1].from) {
+		if (!bf_gap_is_believable(gap) || (i > 0 && gap->from < gap[-1].from)) {
 			return false;
 		}
 	}
@@ -338,9 +301,11 @@ bool bf_verify_list(const struct belfry_list *list)
 
 bool bf_verify_document(const struct belfry_document *document, struct belfry_str kind)
 {
-	return is_text(document->kind) && bf_str_equal(document->kind, kind) &&
-			document->id.len > 0 && is_text(document->id) && is_text(document->owner) &&
-			is_text(document->name) && is_text(document->bytes) && document->etag > 0 &&
+	return bf_text_is_believable(document->kind) && bf_str_equal(document->kind, kind) &&
+			document->id.len > 0 && bf_text_is_believable(document->id) &&
+			bf_text_is_believable(document->owner) &&
+			bf_text_is_believable(document->name) &&
+			bf_text_is_believable(document->bytes) && document->etag > 0 &&
 			document->created_at > 0 && document->updated_at > 0;
 }
 
