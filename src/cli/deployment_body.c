@@ -2,11 +2,10 @@
  * server can judge (names of policies, rules, zones) pass as they are; its refusal names the place. */
 #include "cli/deployment_body.h"
 
-#include <errno.h>
-
 #include "base/error.h"
 #include "base/str.h"
 #include "base/timefmt.h"
+#include "cli/file.h"
 #include "cli/timearg.h"
 
 #define FILE_BYTES_MAX (1u << 20) /* prompt and input (interface.md, limits) */
@@ -65,37 +64,6 @@ static const char *const targets[] = {"webhook", "remote", "chat", "exec"};
 static enum belfry_status no_memory(struct belfry_error *err)
 {
 	return bf_error_set(err, BELFRY_NOMEM, "out of memory");
-}
-
-/* The whole of a file, or of standard input for "-". */
-static enum belfry_status read_file(const char *option, const char *path, struct bf_buf *buf,
-		struct belfry_error *err)
-{
-	char chunk[4096];
-	bool is_stdin = strcmp(path, "-") == 0;
-	FILE *file = is_stdin ? stdin : fopen(path, "rbe");
-
-	if (file == NULL) {
-		return bf_error_set(err, BELFRY_INVALID, "--%s: cannot read \"%.100s\": %s", option,
-				path, strerror(errno));
-	}
-	for (size_t got; buf->len <= FILE_BYTES_MAX &&
-			(got = fread(chunk, 1, sizeof(chunk), file)) > 0;) {
-		bf_buf_append(buf, chunk, got);
-	}
-	bool is_failed = ferror(file) != 0;
-	if (!is_stdin) {
-		(void)fclose(file);
-	}
-	if (is_failed) {
-		return bf_error_set(err, BELFRY_INVALID, "--%s: cannot read \"%.100s\"", option,
-				path);
-	}
-	if (buf->len > FILE_BYTES_MAX) {
-		return bf_error_set(err, BELFRY_TOO_LARGE, "--%s: \"%.100s\" is larger than 1 MiB",
-				option, path);
-	}
-	return bf_buf_status(buf) == BELFRY_OK ? BELFRY_OK : no_memory(err);
 }
 
 static enum belfry_status make_text(const char *option, struct belfry_str text, json_t **ret_value,
@@ -176,9 +144,10 @@ static enum belfry_status make_value(struct bf_cli *cli, const struct member *me
 		value = bf_buf_str(&content);
 	}
 	if (is_file) {
-		enum belfry_status status = read_file(member->option, text + 1, &content, err);
+		enum belfry_status status = bf_file_read(text + 1, FILE_BYTES_MAX, &content, err);
 
 		if (status != BELFRY_OK) {
+			bf_error_prefix(err, "--%s: ", member->option);
 			return status;
 		}
 		value = bf_buf_str(&content);

@@ -17,6 +17,7 @@ int run_memory_tests(void);
 int run_table_tests(void);
 int run_text_tests(void);
 int run_time_tests(void);
+int run_yaml_tests(void);
 
 /* A command line whose streams are memory and whose clock stands at 2026-12-01T12:00:00Z. */
 struct fixture {

@@ -52,5 +52,5 @@ int main(void)
 {
 	bf_json_init();
 	return run_args_tests() + run_body_tests() + run_memory_tests() + run_table_tests() +
-			run_text_tests() + run_time_tests();
+			run_text_tests() + run_time_tests() + run_yaml_tests();
 }
