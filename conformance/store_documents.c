@@ -167,6 +167,114 @@ static void documents_are_listed_page_by_page(struct belfry_store_trial *trial)
 	CHECK(trial, query.count == 1 && bf_suite_is(query.documents[0].id, "d4"));
 }
 
+static void records_are_compared_in_the_order_of_ids(struct belfry_store_trial *trial)
+{
+	const struct belfry_document_ops *ops = documents(trial);
+	static const char *const rows[][3] = {{"d3", "bob", "a"}, {"d1", "ann", "b"},
+			{"d2", "ann", ""}, {"d4", "ann", "c"}};
+	struct belfry_document_query query = {.size = sizeof(query),
+			.kind = bf_suite_str("deployment"),
+			.flags_mask = 4,
+			.limit = 2,
+			.is_brief = true};
+
+	if (ops == NULL) {
+		return;
+	}
+	for (size_t i = 0; i < 4; i++) {
+		struct belfry_document document = make(rows[i][0], rows[i][1], rows[i][2]);
+		document.flags = i < 3 ? i : 4;
+		CHECK(trial, put(trial, &document, 0) == BELFRY_OK);
+		CHECK(trial, i != 1 || put(trial, &document, 1) == BELFRY_OK);
+	}
+	struct belfry_document setting = make("d0", "ann", "a");
+	setting.kind = bf_suite_str("setting");
+	CHECK(trial, put(trial, &setting, 0) == BELFRY_OK);
+	REQUIRE(trial, ops->list(trial->store, &query, &trial->arena, NULL) == BELFRY_OK);
+	REQUIRE(trial, query.count == 2 && query.has_more);
+	CHECK(trial, bf_suite_is(query.documents[0].id, "d1") && query.documents[0].etag == 2);
+	CHECK(trial, query.documents[0].flags == 1 && query.documents[0].bytes.len == 0);
+	CHECK(trial, bf_suite_is(query.documents[1].id, "d2") && query.documents[1].etag == 1);
+	query.after_id = query.documents[1].id;
+	REQUIRE(trial, ops->list(trial->store, &query, &trial->arena, NULL) == BELFRY_OK);
+	CHECK(trial, query.count == 1 && !query.has_more);
+	CHECK(trial, bf_suite_is(query.documents[0].id, "d3"));
+}
+
+static enum belfry_status write_output(struct belfry_store_trial *trial, belfry_fence fence,
+		uint64_t offset, const char *bytes)
+{
+	struct belfry_output output = {.size = sizeof(output),
+			.run = bf_suite_request_id(trial, 1),
+			.fence = fence,
+			.offset = offset,
+			.content_type = bf_suite_str("text/plain"),
+			.bytes = bf_suite_str(bytes)};
+
+	return trial->store->ops->documents->write_output(trial->store, &output, NULL);
+}
+
+static bool output_is(struct belfry_store_trial *trial, const char *wanted)
+{
+	struct belfry_str type = {0};
+	struct belfry_str bytes = {0};
+	uint64_t length = 0;
+
+	return trial->store->ops->documents->read_output(trial->store,
+			       bf_suite_request_id(trial, 1), 0, 999, &trial->arena, &type, &bytes,
+			       &length, NULL) == BELFRY_OK &&
+			bf_suite_is(bytes, wanted) && length == strlen(wanted);
+}
+
+static void output_is_written_piece_by_piece(struct belfry_store_trial *trial)
+{
+	const struct belfry_document_ops *ops = documents(trial);
+	struct belfry_str type = {0};
+	struct belfry_str bytes = {0};
+	uint64_t length = 0;
+
+	if (ops == NULL) {
+		return;
+	}
+	CHECK(trial, write_output(trial, 5, 1, "x") == BELFRY_PRECONDITION);
+	REQUIRE(trial, write_output(trial, 5, 0, "one ") == BELFRY_OK);
+	REQUIRE(trial, write_output(trial, 5, 4, "two ") == BELFRY_OK);
+	REQUIRE(trial, write_output(trial, 5, 8, "three") == BELFRY_OK);
+	CHECK(trial, output_is(trial, "one two three"));
+	CHECK(trial, write_output(trial, 5, 14, "x") == BELFRY_PRECONDITION);
+	/* The same again, and from the middle of each piece on. */
+	REQUIRE(trial, write_output(trial, 5, 8, "three") == BELFRY_OK);
+	CHECK(trial, output_is(trial, "one two three"));
+	REQUIRE(trial,
+			ops->read_output(trial->store, bf_suite_request_id(trial, 1), 2, 8,
+					&trial->arena, &type, &bytes, &length, NULL) == BELFRY_OK);
+	CHECK(trial, bf_suite_is(bytes, "e two th") && length == 13);
+	REQUIRE(trial, write_output(trial, 5, 6, "ast") == BELFRY_OK);
+	CHECK(trial, output_is(trial, "one twast"));
+	REQUIRE(trial, write_output(trial, 5, 2, "") == BELFRY_OK);
+	CHECK(trial, output_is(trial, "on"));
+	REQUIRE(trial, write_output(trial, 5, 0, "anew") == BELFRY_OK);
+	CHECK(trial, output_is(trial, "anew"));
+	REQUIRE(trial, bf_suite_reopen(trial));
+	REQUIRE(trial, write_output(trial, 5, 4, ", too") == BELFRY_OK);
+	CHECK(trial, output_is(trial, "anew, too"));
+}
+
+static void output_of_a_lower_fence_is_refused(struct belfry_store_trial *trial)
+{
+	if (documents(trial) == NULL) {
+		return;
+	}
+	REQUIRE(trial, write_output(trial, 7, 0, "old") == BELFRY_OK);
+	REQUIRE(trial, write_output(trial, 8, 0, "new") == BELFRY_OK);
+	CHECK(trial, write_output(trial, 7, 3, " late") == BELFRY_STALE);
+	CHECK(trial, write_output(trial, 7, 0, "late") == BELFRY_STALE);
+	CHECK(trial, output_is(trial, "new"));
+	REQUIRE(trial, write_output(trial, 9, 3, "er") == BELFRY_OK);
+	CHECK(trial, write_output(trial, 8, 0, "late") == BELFRY_STALE);
+	CHECK(trial, output_is(trial, "newer"));
+}
+
 static void output_is_read_in_pieces(struct belfry_store_trial *trial)
 {
 	const struct belfry_document_ops *ops = documents(trial);
@@ -181,12 +289,13 @@ static void output_is_read_in_pieces(struct belfry_store_trial *trial)
 	CHECK(trial,
 			ops->read_output(trial->store, run, 0, 9, &trial->arena, &type, &bytes,
 					&length, NULL) == BELFRY_NOT_FOUND);
-	REQUIRE(trial,
-			ops->put_output(trial->store, run, bf_suite_str("text/plain"),
-					bf_suite_str("old"), NULL) == BELFRY_OK);
-	REQUIRE(trial,
-			ops->put_output(trial->store, run, bf_suite_str("text/html"),
-					bf_suite_str("0123456789"), NULL) == BELFRY_OK);
+	struct belfry_output output = {.size = sizeof(output),
+			.run = run,
+			.fence = 1,
+			.content_type = bf_suite_str("text/html"),
+			.bytes = bf_suite_str("0123456789")};
+	REQUIRE(trial, write_output(trial, 1, 0, "old") == BELFRY_OK);
+	REQUIRE(trial, ops->write_output(trial->store, &output, NULL) == BELFRY_OK);
 	REQUIRE(trial,
 			ops->read_output(trial->store, run, 2, 3, &trial->arena, &type, &bytes,
 					&length, NULL) == BELFRY_OK);
@@ -208,6 +317,10 @@ const struct belfry_store_case bf_suite_documents[] = {
 		{"a_name_is_given_once", a_name_is_given_once},
 		{"a_document_is_removed_once", a_document_is_removed_once},
 		{"documents_are_listed_page_by_page", documents_are_listed_page_by_page},
+		{"records_are_compared_in_the_order_of_ids",
+				records_are_compared_in_the_order_of_ids},
 		{"output_is_read_in_pieces", output_is_read_in_pieces},
+		{"output_is_written_piece_by_piece", output_is_written_piece_by_piece},
+		{"output_of_a_lower_fence_is_refused", output_of_a_lower_fence_is_refused},
 		{NULL, NULL},
 };

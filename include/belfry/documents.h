@@ -36,10 +36,25 @@ struct belfry_document_query {
 	struct belfry_str after_name;
 	struct belfry_str after_id;
 	uint32_t limit;
+	/* In the order of ids, of all owners, behind `after_id`; of each kind, id, flags and etag alone.
+	 * `owner`, `name_prefix` and the other positions are not looked at. For whoever compares a million
+	 * records with something: nothing of their content is read. */
+	bool is_brief;
 	/* answers */
 	struct belfry_document *documents;
 	size_t count;
 	bool has_more;
+};
+
+/* One write of a Run's output. What is there up to `offset` stays, `bytes` follow, and what was behind is
+ * gone: the same write twice leaves the same, and one at 0 begins anew. */
+struct belfry_output {
+	size_t size;
+	struct belfry_id run;
+	belfry_fence fence; /* of the attempt that wrote it */
+	uint64_t offset;
+	struct belfry_str content_type;
+	struct belfry_str bytes;
 };
 
 struct belfry_document_ops {
@@ -57,16 +72,17 @@ struct belfry_document_ops {
 	/* expect_etag 0: whatever it is. BELFRY_NOT_FOUND, BELFRY_PRECONDITION. */
 	enum belfry_status (*remove)(struct belfry_store *store, struct belfry_str kind,
 			struct belfry_str id, int64_t expect_etag, struct belfry_error *err);
-	/* In the order (owner, name, id). */
+	/* In the order (owner, name, id); is_brief: by id. */
 	enum belfry_status (*list)(struct belfry_store *store, struct belfry_document_query *query,
 			struct belfry_arena *arena, struct belfry_error *err);
 
 	/* The output of a Session, by the Run's id: bytes that may be lost in a power cut (they are
-	 * not synced), but not in a crash of the process. put replaces what there is.
+	 * not synced), but not in a crash of the process. Each write is atomic.
+	 * write: BELFRY_STALE: somebody with a higher fence has written; BELFRY_PRECONDITION: there are
+	 * fewer bytes than `offset`. Either changes nothing.
 	 * read: bytes [offset, offset + max) and the whole length; BELFRY_NOT_FOUND. */
-	enum belfry_status (*put_output)(struct belfry_store *store, struct belfry_id run,
-			struct belfry_str content_type, struct belfry_str bytes,
-			struct belfry_error *err);
+	enum belfry_status (*write_output)(struct belfry_store *store,
+			const struct belfry_output *output, struct belfry_error *err);
 	enum belfry_status (*read_output)(struct belfry_store *store, struct belfry_id run,
 			uint64_t offset, size_t max, struct belfry_arena *arena,
 			struct belfry_str *ret_content_type, struct belfry_str *ret_bytes,

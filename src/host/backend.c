@@ -130,6 +130,17 @@ enum belfry_status bf_backend_attempts(struct belfry_provider *provider, struct 
 			err);
 }
 
+enum belfry_status bf_backend_cancel(struct belfry_provider *provider, struct belfry_id run,
+		struct belfry_str message, struct belfry_error *err)
+{
+	const struct belfry_provider_more_ops *more = provider->ops->more;
+
+	if (more == NULL || more->cancel == NULL) {
+		return cannot(err);
+	}
+	return bf_backend_settle(more->cancel(provider, run, message, err), err);
+}
+
 enum belfry_status bf_backend_metrics(struct belfry_provider *provider,
 		struct belfry_provider_metrics *ret_metrics, struct belfry_error *err)
 {
@@ -233,10 +244,10 @@ enum belfry_status bf_backend_list_documents(struct bf_store *store,
 	return bf_backend_settle(bf_store_document_list(store, query, arena, err), err);
 }
 
-enum belfry_status bf_backend_put_output(struct bf_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err)
+enum belfry_status bf_backend_write_output(struct bf_store *store,
+		const struct belfry_output *output, struct belfry_error *err)
 {
-	return bf_backend_settle(bf_store_output_put(store, run, content_type, bytes, err), err);
+	return bf_backend_settle(bf_store_output_write(store, output, err), err);
 }
 
 enum belfry_status bf_backend_read_output(struct bf_store *store, struct belfry_id run,

@@ -46,6 +46,8 @@ BF_MUST_CHECK enum belfry_status bf_backend_why(struct belfry_provider *provider
 BF_MUST_CHECK enum belfry_status bf_backend_attempts(struct belfry_provider *provider,
 		struct belfry_id run, struct belfry_arena *arena,
 		struct belfry_attempt **ret_attempts, size_t *ret_count, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_backend_cancel(struct belfry_provider *provider,
+		struct belfry_id run, struct belfry_str message, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_backend_metrics(struct belfry_provider *provider,
 		struct belfry_provider_metrics *ret_metrics, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_backend_due(struct belfry_provider *provider,
@@ -71,8 +73,8 @@ BF_MUST_CHECK enum belfry_status bf_backend_remove_document(struct bf_store *sto
 BF_MUST_CHECK enum belfry_status bf_backend_list_documents(struct bf_store *store,
 		struct belfry_document_query *query, struct belfry_arena *arena,
 		struct belfry_error *err);
-BF_MUST_CHECK enum belfry_status bf_backend_put_output(struct bf_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_backend_write_output(struct bf_store *store,
+		const struct belfry_output *output, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_backend_read_output(struct bf_store *store,
 		struct belfry_id run, uint64_t offset, size_t max, struct belfry_arena *arena,
 		struct belfry_str *ret_bytes, uint64_t *ret_length, struct belfry_error *err);

@@ -19,6 +19,7 @@ struct call {
 	struct bf_host *host;
 	struct belfry_reply *reply;
 	struct belfry_id run;
+	belfry_fence fence;
 	bool is_truncated;
 };
 
@@ -85,10 +86,18 @@ static void on_output_written(void *data, bool is_written)
 
 static void complete(struct call *call, const struct bf_answer *answer)
 {
+	const struct belfry_output output = {
+			.size = sizeof(output),
+			.run = call->run,
+			.fence = call->fence,
+			.content_type = answer->content_type,
+			.bytes = answer->body,
+	};
+
 	call->is_truncated = answer->is_truncated;
 	if (answer->body.len > 0 &&
-			bf_outputs_put(call->host->outputs, call->run, answer->content_type,
-					answer->body, on_output_written, call) == BELFRY_OK) {
+			bf_outputs_put(call->host->outputs, &output, on_output_written, call) ==
+					BELFRY_OK) {
 		return;
 	}
 	if (answer->body.len > 0) {
@@ -286,7 +295,10 @@ static void admit_turn(void *data, const struct belfry_invocation *invocation,
 		bf_free(call);
 		return;
 	}
-	*call = (struct call){.host = host, .reply = reply, .run = invocation->run};
+	*call = (struct call){.host = host,
+			.reply = reply,
+			.run = invocation->run,
+			.fence = invocation->fence};
 	enum belfry_status status = bf_payload_decode(invocation->payload, &payload, &err);
 	if (status == BELFRY_OK) {
 		status = send_request(call, &payload, invocation, &err);

@@ -1,4 +1,4 @@
-/* One thread that takes outputs from a list, oldest first, and writes each to the store. */
+/* One thread that takes jobs from a list, oldest first, and does each. */
 #include "host/outputs.h"
 
 #include <pthread.h>
@@ -11,11 +11,11 @@
 #include "host/backend.h"
 
 struct output {
-	struct bf_link link;
-	struct belfry_id run;
+	struct bf_output_job job;
+	struct bf_outputs *outputs;
+	struct belfry_output output; /* its text is owned by the next two */
 	char *content_type;
 	char *bytes;
-	size_t len;
 	bf_output_done_fn done;
 	void *data;
 };
@@ -41,49 +41,54 @@ static void output_free(struct output *output)
 
 BF_CLEANUP_POINTER(output, struct output, output_free)
 
-/* NULL: the end, nothing waits. */
-static struct output *take_next(struct bf_outputs *outputs)
+static bool write_output(struct bf_outputs *outputs, const struct belfry_output *output)
 {
-	struct output *output = NULL;
+	struct belfry_error err = {0};
+	char run[BELFRY_ID_TEXT_BYTES];
+
+	if (bf_backend_write_output(outputs->store, output, &err) != BELFRY_OK) {
+		belfry_id_format(output->run, run);
+		bf_log(outputs->env, BF_LOG_WARNING, "event=output_lost run=%s detail=\"%s\"", run,
+				err.detail[0] != '\0' ? err.detail : err.message);
+		return false;
+	}
+	return true;
+}
+
+static void run_output(struct bf_output_job *job)
+{
+	BF_CLEANUP(bf_cleanup_output)
+	struct output *output = BF_CONTAINER(job, struct output, job);
+
+	output->done(output->data, write_output(output->outputs, &output->output));
+}
+
+/* NULL: the end, nothing waits. */
+static struct bf_output_job *take_next(struct bf_outputs *outputs)
+{
+	struct bf_output_job *job = NULL;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	while (outputs->waiting.first == NULL && !outputs->is_stopping) {
 		(void)pthread_cond_wait(&outputs->has_news, &outputs->mutex);
 	}
 	if (outputs->waiting.first != NULL) {
-		output = BF_CONTAINER(outputs->waiting.first, struct output, link);
-		bf_list_remove(&output->link);
+		job = BF_CONTAINER(outputs->waiting.first, struct bf_output_job, link);
+		bf_list_remove(&job->link);
 	}
 	(void)pthread_mutex_unlock(&outputs->mutex);
-	return output;
-}
-
-static bool write_output(struct bf_outputs *outputs, const struct output *output)
-{
-	struct belfry_error err = {0};
-	char run[BELFRY_ID_TEXT_BYTES];
-
-	if (bf_backend_put_output(outputs->store, output->run, bf_str(output->content_type),
-			    (struct belfry_str){output->bytes, output->len}, &err) != BELFRY_OK) {
-		belfry_id_format(output->run, run);
-		bf_log(outputs->env, BF_LOG_WARNING, "event=output_lost run=%s detail=\"%s\"", run,
-				err.detail);
-		return false;
-	}
-	return true;
+	return job;
 }
 
 static void *run_writer(void *data)
 {
 	struct bf_outputs *outputs = data;
+	struct bf_output_job *job;
 
-	for (;;) {
-		BF_CLEANUP(bf_cleanup_output) struct output *output = take_next(outputs);
-		if (output == NULL) {
-			return NULL;
-		}
-		output->done(output->data, write_output(outputs, output));
+	while ((job = take_next(outputs)) != NULL) {
+		job->run(job);
 	}
+	return NULL;
 }
 
 /* The thread takes no signal: those are the main thread's. */
@@ -135,28 +140,36 @@ void bf_outputs_free(struct bf_outputs *outputs)
 	bf_free(outputs);
 }
 
-enum belfry_status bf_outputs_put(struct bf_outputs *outputs, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, bf_output_done_fn done,
-		void *data)
+void bf_outputs_submit(struct bf_outputs *outputs, struct bf_output_job *job)
+{
+	(void)pthread_mutex_lock(&outputs->mutex);
+	bf_list_append(&outputs->waiting, &job->link);
+	(void)pthread_cond_signal(&outputs->has_news);
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+enum belfry_status bf_outputs_put(struct bf_outputs *outputs, const struct belfry_output *source,
+		bf_output_done_fn done, void *data)
 {
 	BF_CLEANUP(bf_cleanup_output) struct output *output = bf_alloc(sizeof(*output));
 
 	if (output == NULL) {
 		return BELFRY_NOMEM;
 	}
-	output->run = run;
-	output->content_type = bf_str_dup(content_type);
-	output->bytes = bf_str_dup(bytes);
-	output->len = bytes.len;
+	output->job.run = run_output;
+	output->outputs = outputs;
+	output->content_type = bf_str_dup(source->content_type);
+	output->bytes = bf_str_dup(source->bytes);
+	output->output = *source;
+	output->output.content_type.ptr = output->content_type;
+	output->output.bytes.ptr = output->bytes;
 	output->done = done;
 	output->data = data;
 	if (output->content_type == NULL || output->bytes == NULL) {
 		return BELFRY_NOMEM;
 	}
-	(void)pthread_mutex_lock(&outputs->mutex);
-	bf_list_append(&outputs->waiting, &output->link);
+	struct bf_output_job *job = &output->job;
 	output = NULL; /* the list has it */
-	(void)pthread_cond_signal(&outputs->has_news);
-	(void)pthread_mutex_unlock(&outputs->mutex);
+	bf_outputs_submit(outputs, job);
 	return BELFRY_OK;
 }

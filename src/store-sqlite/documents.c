@@ -193,6 +193,25 @@ static struct belfry_str position(const struct belfry_document_query *query, str
 	return counts ? text : BF_STR("");
 }
 
+/* Columns of DOCUMENTS_BRIEF. `kind` is the query's, in the arena. */
+static enum belfry_status read_brief(sqlite3_stmt *row, struct belfry_str kind,
+		struct belfry_arena *arena, struct belfry_document *ret_document)
+{
+	*ret_document = (struct belfry_document){
+			.kind = kind,
+			.flags = (uint64_t)bf_db_int(row, 1),
+			.etag = bf_db_int(row, 2),
+	};
+	return bf_db_text(row, 0, arena, &ret_document->id);
+}
+
+static sqlite3_stmt *bind_brief(struct bf_db *db, const struct belfry_document_query *query)
+{
+	return bf_db_bind(db, BF_ST_DOCUMENTS_BRIEF, bf_v_text(query->kind),
+			bf_v_text(query->after_id), bf_v_bits(query->flags_mask),
+			bf_v_bits(query->flags_value), bf_v_int((int64_t)query->limit + 1));
+}
+
 static sqlite3_stmt *bind_list(struct bf_db *db, const struct belfry_document_query *query)
 {
 	bool is_one_owner = query->owner.len > 0;
@@ -209,12 +228,17 @@ static sqlite3_stmt *bind_list(struct bf_db *db, const struct belfry_document_qu
 static enum belfry_status read_list(struct bf_db *db, struct belfry_document_query *query,
 		struct belfry_arena *arena)
 {
-	BF_CLEANUP(bf_db_reset) sqlite3_stmt *row = bind_list(db, query);
+	BF_CLEANUP(bf_db_reset)
+	sqlite3_stmt *row = query->is_brief ? bind_brief(db, query) : bind_list(db, query);
+	struct belfry_str kind;
 	void *documents = NULL;
 	size_t capacity = 0;
 	bool has_row = true;
 	enum belfry_status status = bf_db_step(db, row, &has_row);
 
+	if (status == BELFRY_OK) {
+		status = belfry_arena_copy(arena, query->kind, &kind);
+	}
 	while (status == BELFRY_OK && has_row) {
 		if (query->count == query->limit) {
 			query->has_more = true;
@@ -224,7 +248,9 @@ static enum belfry_status read_list(struct bf_db *db, struct belfry_document_que
 				&documents);
 		query->documents = documents;
 		if (status == BELFRY_OK) {
-			status = read_document(row, arena, &query->documents[query->count++]);
+			struct belfry_document *document = &query->documents[query->count++];
+			status = query->is_brief ? read_brief(row, kind, arena, document)
+						 : read_document(row, arena, document);
 		}
 		if (status == BELFRY_OK) {
 			status = bf_db_step(db, row, &has_row);
@@ -246,7 +272,7 @@ static enum belfry_status list(struct belfry_store *base, struct belfry_document
 	work.count = 0;
 	work.has_more = false;
 	work.documents = NULL;
-	bool is_past = query->owner.len > 0 && query->after_id.len > 0 &&
+	bool is_past = !query->is_brief && query->owner.len > 0 && query->after_id.len > 0 &&
 			bf_str_compare(query->after_owner, query->owner) > 0;
 	status = is_past ? BELFRY_OK : read_list(&store->reader, &work, arena);
 	status = bf_sqlite_read_end(store, status, err);
@@ -262,6 +288,6 @@ const struct belfry_document_ops bf_sqlite_document_ops = {
 		.put = put,
 		.remove = remove_document,
 		.list = list,
-		.put_output = bf_sqlite_put_output,
+		.write_output = bf_sqlite_write_output,
 		.read_output = bf_sqlite_read_output,
 };

@@ -4,8 +4,8 @@
 
 #include <belfry/documents.h>
 
-enum belfry_status bf_sqlite_put_output(struct belfry_store *base, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err);
+enum belfry_status bf_sqlite_write_output(struct belfry_store *base,
+		const struct belfry_output *output, struct belfry_error *err);
 enum belfry_status bf_sqlite_read_output(struct belfry_store *base, struct belfry_id run,
 		uint64_t offset, size_t max, struct belfry_arena *arena,
 		struct belfry_str *ret_content_type, struct belfry_str *ret_bytes,

@@ -113,10 +113,30 @@ static const char step_1[] =
 		" WHERE name <> '';"
 		"CREATE INDEX documents_order ON documents(kind, owner, name, id);";
 
+/* Runs that the host cancelled under a holder, until it has been told for long enough or is settled. */
+static const char step_2[] =
+		"CREATE TABLE cancels(holder INTEGER NOT NULL, at INTEGER NOT NULL,"
+		" run BLOB NOT NULL, PRIMARY KEY(holder, at, run)) STRICT, WITHOUT ROWID;";
+
+/* Ids and revisions alone, so that a million are compared without the rows. Neither has a column that a due
+ * time changes. */
+static const char step_3[] =
+		"CREATE INDEX schedules_revisions ON schedules(id, revision, presence);"
+		"CREATE INDEX documents_revisions ON documents(kind, id, flags, etag);";
+
 static const char output_step_1[] =
 		"PRAGMA application_id=1113943142;"
 		"CREATE TABLE outputs(key INTEGER PRIMARY KEY, run BLOB NOT NULL UNIQUE,"
 		" content_type TEXT NOT NULL, bytes BLOB NOT NULL) STRICT;";
+
+/* What a command prints is appended while it runs: the first write is in `outputs`, the others are rows of
+ * their own, so that no append writes anew what is there. */
+static const char output_step_2[] =
+		"ALTER TABLE outputs ADD COLUMN fence INTEGER NOT NULL DEFAULT 0;"
+		"ALTER TABLE outputs ADD COLUMN length INTEGER NOT NULL DEFAULT 0;"
+		"UPDATE outputs SET length=length(bytes);"
+		"CREATE TABLE pieces(key INTEGER PRIMARY KEY, output INTEGER NOT NULL,"
+		" start INTEGER NOT NULL, bytes BLOB NOT NULL, UNIQUE(output, start)) STRICT;";
 
 /* Number of the step: its place here, from 1. It is kept in user_version, set by `done`. */
 struct step {
@@ -126,9 +146,12 @@ struct step {
 
 static const struct step steps[] = {
 		{step_1, "PRAGMA user_version=1"},
+		{step_2, "PRAGMA user_version=2"},
+		{step_3, "PRAGMA user_version=3"},
 };
 static const struct step output_steps[] = {
 		{output_step_1, "PRAGMA user_version=1"},
+		{output_step_2, "PRAGMA user_version=2"},
 };
 
 /* Keys without which a read before the write would be all that keeps rows unique. */
@@ -151,6 +174,7 @@ static const struct key {
 };
 static const struct key output_keys[] = {
 		{"outputs", "run"},
+		{"pieces", "output,start"},
 };
 
 struct schema {

@@ -49,8 +49,22 @@ const char *const bf_statement_texts[BF_ST_COUNT] = {
 };
 
 const char *const bf_output_texts[BF_OUT_COUNT] = {
-		[BF_OUT_PUT] = ("INSERT INTO outputs(run,content_type,bytes) VALUES(?1,?2,?3)"
-				" ON CONFLICT(run) DO UPDATE SET content_type=?2,bytes=?3"),
-		[BF_OUT_FIND] = "SELECT key,content_type,length(bytes) FROM outputs WHERE run=?1",
+		[BF_OUT_PUT] = ("INSERT INTO outputs(run,content_type,bytes,fence,length)"
+				" VALUES(?1,?2,?3,?4,?5) ON CONFLICT(run) DO UPDATE"
+				" SET content_type=?2,bytes=?3,fence=?4,length=?5"),
+		[BF_OUT_FIND] = ("SELECT key,content_type,length,fence,length(bytes) FROM outputs"
+				 " WHERE run=?1"),
+		[BF_OUT_CUT] = ("UPDATE outputs SET content_type=?2,fence=?3,length=?4+?5,"
+				"bytes=iif(length(bytes)>?4,substr(bytes,1,?4),bytes) WHERE key=?1"),
+		[BF_OUT_PIECE_PUT] = "INSERT INTO pieces(output,start,bytes) VALUES(?1,?2,?3)",
+		[BF_OUT_PIECE_CUT] = ("UPDATE pieces SET bytes=substr(bytes,1,?2-start)"
+				      " WHERE output=?1 AND start<?2 AND start+length(bytes)>?2"),
+		[BF_OUT_PIECES_DROP] = "DELETE FROM pieces WHERE output=?1 AND start>=?2",
+		[BF_OUT_PIECES_READ] = ("SELECT key,start,length(bytes) FROM pieces"
+					" WHERE output=?1 AND start<?3 AND start+length(bytes)>?2"
+					" AND start>=ifnull((SELECT max(start) FROM pieces"
+					" WHERE output=?1 AND start<=?2),0) ORDER BY start"),
+		[BF_OUT_PIECES_DELETE] = ("DELETE FROM pieces WHERE output="
+					  "(SELECT key FROM outputs WHERE run=?1)"),
 		[BF_OUT_DELETE] = "DELETE FROM outputs WHERE run=?1",
 };

@@ -13,7 +13,18 @@ enum bf_statement {
 
 extern const char *const bf_statement_texts[BF_ST_COUNT];
 
-enum bf_output_statement { BF_OUT_PUT, BF_OUT_FIND, BF_OUT_DELETE, BF_OUT_COUNT };
+enum bf_output_statement {
+	BF_OUT_PUT,
+	BF_OUT_FIND,
+	BF_OUT_CUT,
+	BF_OUT_DELETE,
+	BF_OUT_PIECE_PUT,
+	BF_OUT_PIECE_CUT,
+	BF_OUT_PIECES_DROP,
+	BF_OUT_PIECES_READ,
+	BF_OUT_PIECES_DELETE,
+	BF_OUT_COUNT
+};
 
 extern const char *const bf_output_texts[BF_OUT_COUNT];
 

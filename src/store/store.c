@@ -267,6 +267,8 @@ static void clear_beat(struct belfry_beat *beat, enum belfry_status status)
 	if (status != BELFRY_OK) {
 		beat->living = NULL;
 		beat->living_count = 0;
+		beat->cancelled = NULL;
+		beat->cancelled_count = 0;
 	}
 }
 
@@ -578,14 +580,28 @@ static enum belfry_status check_run_id(struct belfry_id run, struct belfry_error
 				  : BELFRY_OK;
 }
 
-enum belfry_status bf_store_output_put(struct bf_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err)
+static enum belfry_status check_output(const struct belfry_output *output, struct belfry_error *err)
+{
+	if (output->bytes.len > 0 && output->bytes.ptr == NULL) {
+		return bf_error_set(err, BELFRY_INVALID, "output: bytes are missing");
+	}
+	if (output->offset > INT64_MAX - output->bytes.len || output->fence > INT64_MAX) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"output: the place or the fence is out of range");
+	}
+	return check_run_id(output->run, err);
+}
+
+enum belfry_status bf_store_output_write(struct bf_store *store, const struct belfry_output *output,
+		struct belfry_error *err)
 {
 	struct call call = {store, BF_STORE_OUTPUT, true, err};
-	enum belfry_status status = begin_documents(&call, check_run_id(run, err));
+	struct belfry_output copy = *output;
+	enum belfry_status status = begin_documents(&call, check_output(output, err));
 
+	copy.size = sizeof(copy);
 	if (status == BELFRY_OK) {
-		status = store->documents.put_output(store->inner, run, content_type, bytes, err);
+		status = store->documents.write_output(store->inner, &copy, err);
 		status = end(&call, status, true);
 	}
 	return finish(&call, status);

@@ -36,7 +36,7 @@ enum bf_store_method {
 	BF_STORE_LIST,
 	BF_STORE_TURN_SWITCH,
 	BF_STORE_DOCUMENTS, /* get, put, remove, list */
-	BF_STORE_OUTPUT,    /* put, read */
+	BF_STORE_OUTPUT,    /* write, read */
 	BF_STORE_METHOD_COUNT
 };
 
@@ -119,8 +119,8 @@ BF_MUST_CHECK enum belfry_status bf_store_document_remove(struct bf_store *store
 BF_MUST_CHECK enum belfry_status bf_store_document_list(struct bf_store *store,
 		struct belfry_document_query *query, struct belfry_arena *arena,
 		struct belfry_error *err);
-BF_MUST_CHECK enum belfry_status bf_store_output_put(struct bf_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_store_output_write(struct bf_store *store,
+		const struct belfry_output *output, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_store_output_read(struct bf_store *store, struct belfry_id run,
 		uint64_t offset, size_t max, struct belfry_arena *arena,
 		struct belfry_str *ret_content_type, struct belfry_str *ret_bytes,

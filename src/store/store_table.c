@@ -20,13 +20,13 @@ static const char *missing_method(const struct belfry_store_ops *ops)
 
 static const char *missing_document_method(const struct belfry_document_ops *ops)
 {
-	return ops->get == NULL                    ? "documents.get"
-			: ops->put == NULL         ? "documents.put"
-			: ops->remove == NULL      ? "documents.remove"
-			: ops->list == NULL        ? "documents.list"
-			: ops->put_output == NULL  ? "documents.put_output"
-			: ops->read_output == NULL ? "documents.read_output"
-						   : NULL;
+	return ops->get == NULL                     ? "documents.get"
+			: ops->put == NULL          ? "documents.put"
+			: ops->remove == NULL       ? "documents.remove"
+			: ops->list == NULL         ? "documents.list"
+			: ops->write_output == NULL ? "documents.write_output"
+			: ops->read_output == NULL  ? "documents.read_output"
+						    : NULL;
 }
 
 void bf_store_copy_ops(struct belfry_store_ops *to, const struct belfry_store_ops *from)

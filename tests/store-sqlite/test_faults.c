@@ -114,8 +114,15 @@ static enum belfry_status do_document(struct work *work)
 
 static enum belfry_status do_output(struct work *work)
 {
-	return bf_sqlite_store_ops.documents->put_output(work->store, run_id("s", START),
-			BF_STR("text/plain"), BF_STR("output"), NULL);
+	struct belfry_output output = {.size = sizeof(output),
+			.run = run_id("s", START),
+			.content_type = BF_STR("text/plain"),
+			.bytes = BF_STR("output")};
+	const struct belfry_document_ops *documents = bf_sqlite_store_ops.documents;
+	enum belfry_status status = documents->write_output(work->store, &output, NULL);
+
+	output.offset = output.bytes.len;
+	return status == BELFRY_OK ? documents->write_output(work->store, &output, NULL) : status;
 }
 
 static enum belfry_status do_list(struct work *work)

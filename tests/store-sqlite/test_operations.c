@@ -216,9 +216,15 @@ static void output_goes_with_its_run(void **state)
 	assert_int_equal(plan_run(*state, "s", &version, START, BELFRY_RUN_DISPATCHING, 1, &fence),
 			BELFRY_OK);
 	assert_int_equal(turn_run(*state, id, fence), BELFRY_OK);
-	assert_int_equal(documents->put_output(*state, id, BF_STR("text/plain"),
-					 BF_STR("0123456789"), NULL),
-			BELFRY_OK);
+	struct belfry_output output = {.size = sizeof(output),
+			.run = id,
+			.fence = fence,
+			.content_type = BF_STR("text/plain"),
+			.bytes = BF_STR("01234")};
+	assert_int_equal(documents->write_output(*state, &output, NULL), BELFRY_OK);
+	output.offset = 5;
+	output.bytes = BF_STR("56789");
+	assert_int_equal(documents->write_output(*state, &output, NULL), BELFRY_OK);
 	assert_int_equal(documents->read_output(*state, id, 3, 4, &arena, &type, &bytes, &length,
 					 NULL),
 			BELFRY_OK);
@@ -333,9 +339,11 @@ static void nothing_is_acknowledged_into_a_file_that_was_removed(void **state)
 					 &arena, &document, &err),
 			BELFRY_UNAVAILABLE);
 	assert_non_null(strstr(err.detail, "removed or replaced"));
-	assert_int_equal(documents->put_output(*state, run_id("s", START), BF_STR("t"), BF_STR("b"),
-					 &err),
-			BELFRY_UNAVAILABLE);
+	struct belfry_output output = {.size = sizeof(output),
+			.run = run_id("s", START),
+			.content_type = BF_STR("t"),
+			.bytes = BF_STR("b")};
+	assert_int_equal(documents->write_output(*state, &output, &err), BELFRY_UNAVAILABLE);
 	assert_int_equal(try_open(&place, &other, NULL), BELFRY_BUSY);
 	assert_int_equal(rename(away, place.path), 0);
 	assert_int_equal(bf_sqlite_store_ops.beat(*state, &beat, &arena, &err), BELFRY_OK);

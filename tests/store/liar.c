@@ -177,14 +177,12 @@ static enum belfry_status liar_query(struct belfry_store *store,
 	return answer(liar, status);
 }
 
-static enum belfry_status liar_put_output(struct belfry_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err)
+static enum belfry_status liar_write_output(struct belfry_store *store,
+		const struct belfry_output *output, struct belfry_error *err)
 {
 	struct liar *liar = liar_of(store);
 
-	return answer(liar,
-			liar->inner->ops->documents->put_output(liar->inner, run, content_type,
-					bytes, err));
+	return answer(liar, liar->inner->ops->documents->write_output(liar->inner, output, err));
 }
 
 /* Always more than was asked for. */
@@ -210,7 +208,7 @@ static const struct belfry_document_ops liar_documents = {
 		.put = liar_put,
 		.remove = liar_remove,
 		.list = liar_query,
-		.put_output = liar_put_output,
+		.write_output = liar_write_output,
 		.read_output = liar_read_output,
 };
 

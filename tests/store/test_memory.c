@@ -135,10 +135,10 @@ static enum belfry_status wrapped_query(struct belfry_store *store,
 	return bf_store_document_list(wrapper_of(store), query, arena, err);
 }
 
-static enum belfry_status wrapped_put_output(struct belfry_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err)
+static enum belfry_status wrapped_write_output(struct belfry_store *store,
+		const struct belfry_output *output, struct belfry_error *err)
 {
-	return bf_store_output_put(wrapper_of(store), run, content_type, bytes, err);
+	return bf_store_output_write(wrapper_of(store), output, err);
 }
 
 static enum belfry_status wrapped_read_output(struct belfry_store *store, struct belfry_id run,
@@ -156,7 +156,7 @@ static const struct belfry_document_ops wrapped_documents = {
 		.put = wrapped_put,
 		.remove = wrapped_remove,
 		.list = wrapped_query,
-		.put_output = wrapped_put_output,
+		.write_output = wrapped_write_output,
 		.read_output = wrapped_read_output,
 };
 

@@ -257,9 +257,15 @@ static void documents_are_checked_first(void **state)
 	assert_int_equal(bf_store_document_put(test.store, &document, 0, NULL), BELFRY_INVALID);
 	assert_int_equal(bf_store_document_list(test.store, &query, &test.arena, NULL),
 			BELFRY_INVALID);
-	assert_int_equal(bf_store_output_put(test.store, (struct belfry_id){0}, BF_STR(""),
-					 BF_STR(""), NULL),
-			BELFRY_INVALID);
+	struct belfry_output output = {0};
+	assert_int_equal(bf_store_output_write(test.store, &output, NULL), BELFRY_INVALID);
+	output.run = test_run_id("a", 0);
+	output.offset = INT64_MAX;
+	output.bytes = BF_STR("x");
+	assert_int_equal(bf_store_output_write(test.store, &output, NULL), BELFRY_INVALID);
+	output.offset = 0;
+	output.bytes.ptr = NULL;
+	assert_int_equal(bf_store_output_write(test.store, &output, NULL), BELFRY_INVALID);
 	test_store_fini(&test);
 }
 

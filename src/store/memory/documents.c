@@ -150,9 +150,11 @@ static enum belfry_status document_remove(struct belfry_store *store, struct bel
 static bool is_wanted(const struct belfry_document_query *query,
 		const struct belfry_document *document)
 {
-	return (query->owner.len == 0 || bf_str_equal(document->owner, query->owner)) &&
-			bf_str_starts_with(document->name, query->name_prefix) &&
-			(document->flags & query->flags_mask) == query->flags_value;
+	bool is_named = query->is_brief ||
+			((query->owner.len == 0 || bf_str_equal(document->owner, query->owner)) &&
+					bf_str_starts_with(document->name, query->name_prefix));
+
+	return is_named && (document->flags & query->flags_mask) == query->flags_value;
 }
 
 /* The first document that may be wanted: behind the position, else of the owner. */
@@ -170,6 +172,47 @@ static struct mem_node *first_document(const struct mem_db *db,
 	return mem_tree_find_from(&db->document_names, &key);
 }
 
+static enum belfry_status append_brief(struct belfry_document_query *query,
+		const struct belfry_document *document, struct belfry_arena *arena)
+{
+	struct belfry_document *brief = &query->documents[query->count++];
+
+	*brief = (struct belfry_document){.flags = document->flags, .etag = document->etag};
+	enum belfry_status status = belfry_arena_copy(arena, document->kind, &brief->kind);
+	return status == BELFRY_OK ? belfry_arena_copy(arena, document->id, &brief->id) : status;
+}
+
+/* What the two orders differ in. */
+static struct mem_node *first_of(const struct mem_db *db, const struct belfry_document_query *query)
+{
+	struct mem_key key = {.text = {query->kind, query->after_id},
+			.sequence = query->after_id.len > 0};
+
+	return query->is_brief ? mem_tree_find_from(&db->documents, &key)
+			       : first_document(db, query);
+}
+
+static const struct belfry_document *document_at(const struct belfry_document_query *query,
+		struct mem_node *node)
+{
+	const struct mem_document *row = query->is_brief
+			? BF_CONTAINER(node, struct mem_document, by_id)
+			: BF_CONTAINER(node, struct mem_document, by_name);
+
+	return &row->document;
+}
+
+static enum belfry_status append_wanted(struct belfry_document_query *query,
+		const struct belfry_document *document, struct belfry_arena *arena)
+{
+	if (query->count >= query->limit) {
+		query->has_more = true;
+		return BELFRY_OK;
+	}
+	return query->is_brief ? append_brief(query, document, arena)
+			       : copy_document(document, arena, &query->documents[query->count++]);
+}
+
 static enum belfry_status document_list(struct belfry_store *store,
 		struct belfry_document_query *query, struct belfry_arena *arena,
 		struct belfry_error *err)
@@ -185,45 +228,64 @@ static enum belfry_status document_list(struct belfry_store *store,
 	if (query->documents == NULL) {
 		return BELFRY_NOMEM;
 	}
-	for (struct mem_node *node = first_document(db, query); node != NULL;
+	for (struct mem_node *node = first_of(db, query); node != NULL && !query->has_more;
 			node = mem_tree_next(node)) {
-		const struct belfry_document *document =
-				&BF_CONTAINER(node, struct mem_document, by_name)->document;
+		const struct belfry_document *document = document_at(query, node);
 		if (!bf_str_equal(document->kind, query->kind)) {
 			break;
 		}
-		if (!is_wanted(query, document)) {
-			continue;
-		}
-		if (query->count >= query->limit) {
-			query->has_more = true;
-			break;
-		}
-		if (copy_document(document, arena, &query->documents[query->count++]) !=
-				BELFRY_OK) {
+		if (is_wanted(query, document) &&
+				append_wanted(query, document, arena) != BELFRY_OK) {
 			return BELFRY_NOMEM;
 		}
 	}
 	return BELFRY_OK;
 }
 
-static enum belfry_status put_output(struct belfry_store *store, struct belfry_id run,
-		struct belfry_str content_type, struct belfry_str bytes, struct belfry_error *err)
+/* What is kept of the old bytes, and the new ones behind it; owned by the caller. */
+static enum belfry_status join(const struct mem_output *old, const struct belfry_output *output,
+		struct belfry_str *ret_bytes)
+{
+	struct bf_buf joined = {0};
+
+	if (old != NULL) {
+		bf_buf_append_str(&joined, bf_str_slice(old->bytes, 0, (size_t)output->offset));
+	}
+	bf_buf_append_str(&joined, output->bytes);
+	enum belfry_status status = bf_buf_status(&joined);
+	if (status == BELFRY_OK) {
+		status = mem_text_copy(ret_bytes, bf_buf_str(&joined));
+	}
+	bf_buf_fini(&joined);
+	return status;
+}
+
+static enum belfry_status write_output(struct belfry_store *store,
+		const struct belfry_output *output, struct belfry_error *err)
 {
 	BF_CLEANUP(mem_leave) struct mem_db *db = mem_enter(store);
-	struct mem_node *old = mem_tree_find(&db->outputs, &(struct mem_key){.id = run});
-	struct mem_output *row = bf_alloc(sizeof(*row));
+	struct mem_node *node = mem_tree_find(&db->outputs, &(struct mem_key){.id = output->run});
+	struct mem_output *old = node != NULL ? BF_CONTAINER(node, struct mem_output, by_run)
+					      : NULL;
 
 	(void)err;
-	if (row == NULL || mem_text_copy(&row->content_type, content_type) != BELFRY_OK ||
-			mem_text_copy(&row->bytes, bytes) != BELFRY_OK) {
+	if (old != NULL && old->fence > output->fence) {
+		return BELFRY_STALE;
+	}
+	if (output->offset > (old != NULL ? old->bytes.len : 0)) {
+		return BELFRY_PRECONDITION;
+	}
+	struct mem_output *row = bf_alloc(sizeof(*row));
+	if (row == NULL || mem_text_copy(&row->content_type, output->content_type) != BELFRY_OK ||
+			join(old, output, &row->bytes) != BELFRY_OK) {
 		mem_output_free(row);
 		return BELFRY_NOMEM;
 	}
-	row->run = run;
+	row->run = output->run;
+	row->fence = output->fence;
 	if (old != NULL) {
-		mem_tree_remove(&db->outputs, old);
-		mem_output_free(BF_CONTAINER(old, struct mem_output, by_run));
+		mem_tree_remove(&db->outputs, node);
+		mem_output_free(old);
 	}
 	BF_ASSERT(mem_tree_put(&db->outputs, &row->by_run));
 	return BELFRY_OK;
@@ -257,6 +319,6 @@ const struct belfry_document_ops mem_document_ops = {
 		.put = document_put,
 		.remove = document_remove,
 		.list = document_list,
-		.put_output = put_output,
+		.write_output = write_output,
 		.read_output = read_output,
 };

@@ -41,6 +41,7 @@ struct mem_run {
 	struct mem_node owned;     /* DISPATCHING: holder, id */
 	struct mem_node unstarted; /* scheduled, waiting, never held: schedule, id */
 	struct mem_node by_key;    /* schedule, request key; where there is one */
+	struct bf_link told;       /* cancelled under its holder, who is told */
 	struct belfry_run run;
 	struct mem_revision *revision;
 	struct belfry_str request_key;
@@ -96,6 +97,7 @@ struct mem_document {
 };
 
 struct mem_output {
+	belfry_fence fence;
 	struct mem_node by_run;
 	struct belfry_id run;
 	struct belfry_str content_type;
@@ -136,6 +138,7 @@ struct mem_db {
 	struct mem_tree outputs;
 	struct bf_list owed;       /* schedules whose push is not cleared */
 	struct bf_list tombstones; /* in the order of their removal */
+	struct bf_list told;       /* Runs that were cancelled under a holder that may live */
 };
 
 struct mem_store {
