@@ -124,10 +124,11 @@ bool bf_inbox_is_empty(struct bf_inbox *inbox)
 
 static void set_timer(struct bf_inbox *inbox, struct bf_boot_time until)
 {
-	/* Zero would disarm it: one nanosecond is as good as now. */
+	/* Zero would disarm it, and a time before the boot is refused: one nanosecond is as good as now. */
+	int64_t at = BF_MAX(until.us, 0);
 	struct itimerspec timer = {.it_value = {
-						   .tv_sec = until.us / BELFRY_SECOND,
-						   .tv_nsec = until.us % BELFRY_SECOND * 1000 + 1,
+						   .tv_sec = at / BELFRY_SECOND,
+						   .tv_nsec = at % BELFRY_SECOND * 1000 + 1,
 				   }};
 
 	(void)timerfd_settime(inbox->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
