@@ -15,7 +15,12 @@ const struct bf_command *const bf_commands[] = {
 		&bf_command_runs,
 		&bf_command_logs,
 		&bf_command_why,
+		&bf_command_apply,
+		&bf_command_export,
+		&bf_command_import,
+		&bf_command_settings,
 		&bf_command_doctor,
 		&bf_command_simulate,
+		&bf_command_completion,
 		NULL,
 };

@@ -75,11 +75,16 @@ BF_MUST_CHECK enum belfry_status bf_cli_put_json(struct bf_cli *cli, const json_
 const char *bf_command_name(const struct bf_command *command);
 
 /* The commands of this layer. */
+extern const struct bf_command bf_command_apply;
+extern const struct bf_command bf_command_completion;
 extern const struct bf_command bf_command_deployments;
 extern const struct bf_command bf_command_doctor;
+extern const struct bf_command bf_command_export;
+extern const struct bf_command bf_command_import;
 extern const struct bf_command bf_command_logs;
 extern const struct bf_command bf_command_next;
 extern const struct bf_command bf_command_runs;
+extern const struct bf_command bf_command_settings;
 extern const struct bf_command bf_command_trigger;
 extern const struct bf_command bf_command_why;
 

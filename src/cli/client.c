@@ -10,7 +10,6 @@
 
 #define CONNECT_SECONDS 5L
 #define ANSWER_SECONDS  30L
-#define PAGE            200
 #define PAGES_MAX       100000 /* a server whose cursor never ends */
 
 struct bf_client {
@@ -246,7 +245,8 @@ static void set_options(const struct bf_cli *cli, CURL *curl, const struct bf_re
 	(void)curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
 	(void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	(void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, ANSWER_SECONDS);
+	(void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+			request->limit_ms > 0 ? request->limit_ms : ANSWER_SECONDS * 1000L);
 	(void)curl_easy_setopt(curl, CURLOPT_USERAGENT, "belfry");
 	(void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
 	(void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
@@ -402,8 +402,7 @@ enum belfry_status bf_client_json(struct bf_cli *cli, const struct bf_request *r
 	return BELFRY_OK;
 }
 
-/* One page added to `items`. *ret_cursor is empty after the last. */
-static enum belfry_status list_page(struct bf_cli *cli, const char *path, size_t limit,
+enum belfry_status bf_client_page(struct bf_cli *cli, const char *path, size_t limit,
 		struct bf_buf *cursor, json_t *items, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf full = {0};
@@ -441,8 +440,8 @@ enum belfry_status bf_client_list(struct bf_cli *cli, const char *path, size_t m
 
 	for (unsigned pages = 0; pages < PAGES_MAX; pages++) {
 		size_t left = wanted - json_array_size(items);
-		enum belfry_status status = list_page(cli, path, BF_MIN(left, (size_t)PAGE),
-				&cursor, items, err);
+		enum belfry_status status = bf_client_page(cli, path,
+				BF_MIN(left, (size_t)BF_CLIENT_PAGE), &cursor, items, err);
 
 		if (status != BELFRY_OK) {
 			return status;

@@ -20,6 +20,7 @@ struct bf_request {
 	const char *if_match;
 	const char *range;
 	bool takes_any_status; /* a refusal is an answer too: see http_status */
+	long limit_ms;         /* until the whole answer is there; 0: the usual limit */
 };
 
 struct bf_answer {
@@ -42,6 +43,12 @@ BF_MUST_CHECK enum belfry_status bf_client_json(struct bf_cli *cli,
  * ("/v1/runs?status=FAILED"), limit and cursor are added. *ret_items is an array. */
 BF_MUST_CHECK enum belfry_status bf_client_list(struct bf_cli *cli, const char *path, size_t max,
 		json_t **ret_items, struct belfry_error *err);
+
+/* One page of at most `limit` items, added to `items` (an array). `cursor` begins empty, and is empty again
+ * after the last page. */
+#define BF_CLIENT_PAGE 200
+BF_MUST_CHECK enum belfry_status bf_client_page(struct bf_cli *cli, const char *path, size_t limit,
+		struct bf_buf *cursor, json_t *items, struct belfry_error *err);
 
 /* Turns a refusal into err. Returns its status. */
 enum belfry_status bf_client_problem(const struct bf_cli *cli, const struct bf_answer *answer,

@@ -429,13 +429,63 @@ static const struct bf_command command_replay = {
 		.run = run_replay,
 };
 
+/* --- cancel --- */
+
+static enum belfry_status run_cancel(struct bf_cli *cli, const struct bf_args *args,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *run = NULL;
+	BF_CLEANUP(bf_cleanup_json) json_t *ended = NULL;
+	BF_CLEANUP(bf_cleanup_json) json_t *body = json_object();
+	BF_CLEANUP(bf_buf_fini) struct bf_buf path = {0};
+	const char *reason = bf_args_value(args, "reason");
+	enum belfry_status status = bf_resolve_run(cli, bf_args_word(args, 0), &run, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	bf_buf_append_text(&path, "/v1/runs/");
+	bf_client_encode(&path, bf_member(run, "id"));
+	bf_buf_append_text(&path, "/cancel");
+	if (body == NULL || bf_buf_status(&path) != BELFRY_OK ||
+			(reason != NULL &&
+					json_object_set_new(body, "reason",
+							bf_json_new_str(bf_str(reason))) != 0)) {
+		return no_memory(err);
+	}
+	struct bf_request request = {.method = "POST", .path = path.ptr, .body = body};
+	status = bf_client_json(cli, &request, &ended, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	return cli->is_json ? bf_cli_put_json(cli, ended, err) : bf_show_run(cli, ended, err);
+}
+
+static const struct bf_option cancel_options[] = {
+		{.name = "reason", .argument = "TEXT", .help = "Why; kept with the Run"},
+		{.name = NULL},
+};
+
+static const struct bf_command command_cancel = {
+		.path = "runs cancel",
+		.synopsis = "RUN [--reason TEXT]",
+		.summary = "End a Run that its target has not taken yet",
+		.details = "RUN is an id, NAME@TIME or NAME@last. Again it changes nothing; a Run that has ended\n"
+			   "otherwise is refused.",
+		.example = "belfry runs cancel morning-brief@last --reason \"not today\"",
+		.options = cancel_options,
+		.min_words = 1,
+		.max_words = 1,
+		.run = run_cancel,
+};
+
 static const struct bf_command *const children[] = {&command_list, &command_show, &command_logs,
-		&command_replay, NULL};
+		&command_replay, &command_cancel, NULL};
 
 const struct bf_command bf_command_runs = {
 		.path = "runs",
 		.synopsis = "COMMAND ...",
-		.summary = "List, show and replay Runs",
+		.summary = "List, show, replay and cancel Runs",
 		.example = "belfry runs list -n 5",
 		.children = children,
 };

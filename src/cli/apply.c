@@ -1,0 +1,294 @@
+/* `belfry apply`: deployments declared in files, in YAML or JSON. Reads the files, says where in them
+ * something is wrong, and leaves all else to the server. */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/grow.h"
+#include "base/str.h"
+#include "cli/apply_send.h"
+#include "cli/cli.h"
+#include "cli/file.h"
+#include "cli/resolve.h"
+#include "cli/yaml.h"
+
+#define FILE_BYTES_MAX (256u << 20)
+
+/* Where a deployment stands. */
+struct place {
+	const char *file;
+	size_t line; /* 0: not known */
+};
+
+/* What the files declare. */
+struct set {
+	json_t *deployments; /* owned */
+	json_t *seen;        /* owned: name -> index */
+	struct place *places;
+	size_t place_capacity;
+	bool has_document; /* an empty list is a set too */
+};
+
+static void set_fini(struct set *set)
+{
+	json_decref(set->deployments);
+	json_decref(set->seen);
+	bf_free(set->places);
+}
+
+static enum belfry_status no_memory(struct belfry_error *err)
+{
+	return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+}
+
+static enum belfry_status refuse_at(struct place place, const char *words, struct belfry_error *err)
+{
+	(void)bf_error_set(err, BELFRY_INVALID, "%s", words);
+	if (place.line > 0) {
+		bf_error_prefix(err, "line %zu: ", place.line);
+	}
+	bf_error_prefix(err, "%.100s: ", place.file);
+	return BELFRY_INVALID;
+}
+
+static enum belfry_status refuse_twice(const struct set *set, struct belfry_str name,
+		struct place place, size_t first, struct belfry_error *err)
+{
+	char words[160];
+
+	(void)snprintf(words, sizeof(words),
+			"\"%.60s\" is declared twice, first in %.40s line %zu: name each once",
+			name.ptr, set->places[first].file, set->places[first].line);
+	return refuse_at(place, words, err);
+}
+
+static enum belfry_status put_one(struct set *set, json_t *deployment, struct place place,
+		struct belfry_error *err)
+{
+	struct belfry_str name = bf_member(deployment, "name");
+	size_t index = json_array_size(set->deployments);
+
+	if (!json_is_object(deployment)) {
+		return refuse_at(place,
+				"a deployment is a mapping with name, rule and target; several stand in a list below deployments:",
+				err);
+	}
+	if (name.len == 0) {
+		return refuse_at(place, "a deployment needs a name, which is text", err);
+	}
+	const json_t *first = json_object_getn(set->seen, name.ptr, name.len);
+	if (first != NULL) {
+		return refuse_twice(set, name, place, (size_t)json_integer_value(first), err);
+	}
+	if (BF_GROW(set->places, set->place_capacity, index + 1) != BELFRY_OK ||
+			json_object_setn_new(set->seen, name.ptr, name.len,
+					json_integer((json_int_t)index)) != 0 ||
+			json_array_append(set->deployments, deployment) != 0) {
+		return no_memory(err);
+	}
+	set->places[index] = place;
+	return BELFRY_OK;
+}
+
+/* A document: one deployment, or {"deployments": [...]}. */
+static enum belfry_status put_document(struct set *set, json_t *document,
+		const struct bf_yaml *yaml, const char *file, struct belfry_error *err)
+{
+	json_t *list = json_object_get(document, "deployments");
+	struct place place = {file, bf_yaml_line(yaml, document)};
+
+	set->has_document = true;
+	if (list == NULL) {
+		return put_one(set, document, place, err);
+	}
+	if (json_object_size(document) != 1 || !(json_is_array(list) || json_is_null(list))) {
+		return refuse_at(place, "deployments: must be a list, and stand alone", err);
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *item = json_array_get(list, i);
+		struct place own = {file, bf_yaml_line(yaml, item)};
+		enum belfry_status status = put_one(set, item, own, err);
+
+		if (status != BELFRY_OK) {
+			return status;
+		}
+	}
+	return BELFRY_OK;
+}
+
+static bool has_ending(const char *file, const char *ending)
+{
+	size_t len = strlen(file);
+
+	return len >= strlen(ending) && strcmp(file + len - strlen(ending), ending) == 0;
+}
+
+/* JSON where it is JSON: YAML reads nearly all of it, but not pairs of \u escapes. `yaml` then has the
+ * value as its one document, and knows no lines. */
+static enum belfry_status parse_json(struct belfry_str text, struct bf_yaml *yaml,
+		struct belfry_error *err)
+{
+	json_t *value = NULL;
+	enum belfry_status status = bf_json_parse(text, FILE_BYTES_MAX, &value, err);
+
+	if (status == BELFRY_INVALID && err != NULL && err->position > 0) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf place = {0};
+
+		bf_yaml_put_place(&place, text, (size_t)err->position - 1);
+		bf_error_prefix(err, "%.*s: ", BF_STR_ARGS(bf_buf_str(&place)));
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	yaml->documents = json_pack("[o]", value);
+	return yaml->documents != NULL ? BELFRY_OK : no_memory(err);
+}
+
+static enum belfry_status parse_text(const char *file, struct belfry_str text, struct bf_yaml *yaml,
+		struct belfry_error *err)
+{
+	size_t begin = 0;
+
+	while (begin < text.len && strchr(" \t\r\n", text.ptr[begin]) != NULL) {
+		begin++;
+	}
+	if (has_ending(file, ".json")) {
+		return parse_json(text, yaml, err);
+	}
+	if (begin < text.len && text.ptr[begin] == '{' &&
+			parse_json(text, yaml, NULL) == BELFRY_OK) {
+		return BELFRY_OK;
+	}
+	return bf_yaml_parse(text, yaml, err);
+}
+
+static enum belfry_status read_one(struct set *set, const char *file, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+	BF_CLEANUP(bf_yaml_fini) struct bf_yaml yaml = {0};
+	enum belfry_status status = bf_file_read(file, FILE_BYTES_MAX, &text, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	status = parse_text(file, bf_buf_str(&text), &yaml, err);
+	if (status != BELFRY_OK) {
+		bf_error_prefix(err, "%.100s: ", file);
+		return status;
+	}
+	for (size_t i = 0; i < json_array_size(yaml.documents) && status == BELFRY_OK; i++) {
+		status = put_document(set, json_array_get(yaml.documents, i), &yaml, file, err);
+	}
+	return status;
+}
+
+static enum belfry_status read_set(const struct bf_args *args, struct set *set,
+		struct belfry_error *err)
+{
+	enum belfry_status status = BELFRY_OK;
+	const char *file;
+
+	set->deployments = json_array();
+	set->seen = json_object();
+	if (set->deployments == NULL || set->seen == NULL) {
+		return no_memory(err);
+	}
+	for (size_t i = 0; (file = bf_args_word(args, i)) != NULL && status == BELFRY_OK; i++) {
+		status = read_one(set, file, err);
+	}
+	return status;
+}
+
+/* Says in each item where it stands. */
+static enum belfry_status put_places(const struct set *set, json_t *items, struct belfry_error *err)
+{
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		json_t *item = json_array_get(items, i);
+		struct place place = set->places[i];
+
+		if (json_object_set_new(item, "file", bf_json_new_str(bf_str(place.file))) != 0 ||
+				(place.line > 0 &&
+						json_object_set_new(item, "line",
+								json_integer((json_int_t)place.line)) !=
+								0)) {
+			return no_memory(err);
+		}
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status show(struct bf_cli *cli, json_t *items, bool is_dry_run,
+		struct belfry_error *err)
+{
+	if (!cli->is_json) {
+		return bf_apply_show(cli, items, is_dry_run, err);
+	}
+	BF_CLEANUP(bf_cleanup_json)
+	json_t *answer = json_pack("{s:b, s:o, s:O}", "dry_run", is_dry_run, "counts",
+			bf_apply_counts(items), "items", items);
+	return bf_cli_put_json(cli, answer, err);
+}
+
+static enum belfry_status refuse_later(const struct bf_args *args, struct belfry_error *err)
+{
+	static const char *const later[] = {"set", "prune"};
+
+	for (size_t i = 0; i < BF_COUNT(later); i++) {
+		if (bf_args_has(args, later[i])) {
+			return bf_error_set(err, BELFRY_USAGE,
+					"--%s: this version does not offer it; leave it out",
+					later[i]);
+		}
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *args,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(set_fini) struct set set = {0};
+	BF_CLEANUP(bf_cleanup_json) json_t *items = NULL;
+	bool is_dry_run = bf_args_has(args, "dry-run");
+	enum belfry_status status = refuse_later(args, err);
+
+	if (status == BELFRY_OK) {
+		status = read_set(args, &set, err);
+	}
+	if (status == BELFRY_OK && !set.has_document) {
+		status = bf_error_set(err, BELFRY_INVALID,
+				"there is no deployment in it: `belfry export` shows the form");
+	}
+	if (status == BELFRY_OK) {
+		status = bf_apply_send(cli, set.deployments, is_dry_run, &items, err);
+	}
+	if (status == BELFRY_OK) {
+		status = put_places(&set, items, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	cli->exit_status = bf_apply_count(items, "refused") > 0 ? 1 : 0;
+	return show(cli, items, is_dry_run, err);
+}
+
+static const struct bf_option options[] = {
+		{.name = "dry-run", .help = "Show what would change, and change nothing"},
+		{.name = "set",
+				.argument = "NAME",
+				.help = "Mark them as one set: not in this version"},
+		{.name = "prune", .help = "Remove what the set no longer has: not in this version"},
+		{.name = NULL},
+};
+
+const struct bf_command bf_command_apply = {
+		.path = "apply",
+		.synopsis = "FILE... [--dry-run]",
+		.summary = "Make and change deployments as files declare them",
+		.details = "A file is YAML or JSON: one deployment a document, or a list below deployments:.\n"
+			   "Each is matched by its name and becomes what the file says; a member that is not\n"
+			   "named gets its default, but enabled, which stays. Where one is refused nothing is\n"
+			   "changed, and the exit status is 1. FILE - is standard input.",
+		.example = "belfry apply deployments.yaml --dry-run",
+		.options = options,
+		.min_words = 1,
+		.max_words = 1000,
+		.run = run_apply,
+};

@@ -1,0 +1,146 @@
+/* Cuts a set into requests and puts the answers together. What may be done is for the server to say. */
+#include "cli/apply_send.h"
+
+#include "base/error.h"
+#include "base/str.h"
+#include "cli/client.h"
+#include "cli/progress.h"
+
+/* Below the server's own limits, and few enough that progress shows and no request takes long. */
+#define PART_COUNT 100
+#define PART_BYTES (4u << 20)
+
+static enum belfry_status no_memory(struct belfry_error *err)
+{
+	return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+}
+
+/* Takes deployments from *at on, at least one; *at moves behind them. NULL: no memory. */
+static json_t *take_part(const json_t *deployments, size_t *at)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *part = json_array();
+	size_t bytes = 0;
+
+	while (*at < json_array_size(deployments) && json_array_size(part) < PART_COUNT) {
+		json_t *one = json_array_get(deployments, *at);
+
+		bytes += json_dumpb(one, NULL, 0, JSON_COMPACT);
+		if (json_array_size(part) > 0 && bytes > PART_BYTES) {
+			break;
+		}
+		if (json_array_append(part, one) != 0) {
+			return NULL;
+		}
+		(*at)++;
+	}
+	return json_incref(part);
+}
+
+/* The items of an answer, also of a refusal that has one for each of `count`. */
+static enum belfry_status read_items(const struct bf_cli *cli, const struct bf_answer *answer,
+		size_t count, json_t *items, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *value = NULL;
+	bool is_done = answer->http_status >= 200 && answer->http_status <= 299;
+	enum belfry_status status = bf_json_parse(bf_buf_str(&answer->body), BF_CLIENT_MAX_BYTES,
+			&value, NULL);
+	json_t *own = json_object_get(value, "items");
+
+	if (status == BELFRY_NOMEM) {
+		return no_memory(err);
+	}
+	if (json_is_array(own) && json_array_size(own) == count) {
+		return json_array_extend(items, own) == 0 ? BELFRY_OK : no_memory(err);
+	}
+	if (!is_done) {
+		return bf_client_problem(cli, answer, err);
+	}
+	return bf_error_set(err, BELFRY_INTERNAL,
+			"the answer of %.120s is not Belfry's: check BELFRY_URL", cli->url);
+}
+
+static enum belfry_status send_part(struct bf_cli *cli, json_t *part, bool is_dry_run,
+		json_t *items, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_answer_fini) struct bf_answer answer = {0};
+	BF_CLEANUP(bf_cleanup_json) json_t *body = json_pack("{s:O}", "deployments", part);
+
+	if (body == NULL) {
+		return no_memory(err);
+	}
+	struct bf_request request = {.method = "POST",
+			.path = is_dry_run ? "/v1/apply?dry_run=true" : "/v1/apply",
+			.body = body,
+			.takes_any_status = true};
+	enum belfry_status status = bf_client_call(cli, &request, &answer, err);
+	return status == BELFRY_OK ? read_items(cli, &answer, json_array_size(part), items, err)
+				   : status;
+}
+
+static enum belfry_status send_all(struct bf_cli *cli, const json_t *deployments, bool is_dry_run,
+		json_t **ret_items, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *items = json_array();
+	size_t total = json_array_size(deployments);
+	enum belfry_status status = items != NULL ? BELFRY_OK : no_memory(err);
+
+	for (size_t at = 0; status == BELFRY_OK && at < total;) {
+		BF_CLEANUP(bf_cleanup_json) json_t *part = take_part(deployments, &at);
+
+		status = part != NULL ? send_part(cli, part, is_dry_run, items, err)
+				      : no_memory(err);
+		bf_progress_show(cli, is_dry_run ? "looked at" : "applied", json_array_size(items),
+				total);
+	}
+	bf_progress_end(cli);
+	if (status == BELFRY_OK) {
+		*ret_items = json_incref(items);
+	}
+	return status;
+}
+
+static bool is_one_part(const json_t *deployments)
+{
+	size_t at = 0;
+	BF_CLEANUP(bf_cleanup_json) json_t *first = take_part(deployments, &at);
+
+	return at >= json_array_size(deployments);
+}
+
+enum belfry_status bf_apply_send(struct bf_cli *cli, const json_t *deployments, bool is_dry_run,
+		json_t **ret_items, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *looked = NULL;
+
+	if (!is_dry_run && !is_one_part(deployments)) {
+		enum belfry_status status = send_all(cli, deployments, true, &looked, err);
+
+		if (status != BELFRY_OK || bf_apply_count(looked, "refused") > 0) {
+			*ret_items = json_incref(looked);
+			return status;
+		}
+	}
+	return send_all(cli, deployments, is_dry_run, ret_items, err);
+}
+
+size_t bf_apply_count(const json_t *items, const char *outcome)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		const json_t *item = json_array_get(items, i);
+
+		count += bf_str_equal(bf_json_str(json_object_get(item, "outcome")),
+				bf_str(outcome));
+	}
+	return count;
+}
+
+json_t *bf_apply_counts(const json_t *items)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "created",
+			(json_int_t)bf_apply_count(items, "created"), "changed",
+			(json_int_t)bf_apply_count(items, "changed"), "unchanged",
+			(json_int_t)bf_apply_count(items, "unchanged"), "refused",
+			(json_int_t)bf_apply_count(items, "refused"));
+}

@@ -1,0 +1,25 @@
+/* A set of deployments on its way through POST /v1/apply, and what the server said of each. */
+#ifndef BF_CLI_APPLY_SEND_H
+#define BF_CLI_APPLY_SEND_H
+
+#include "cli/cli.h"
+
+/* Sends `deployments` (an array) in parts, as large as the server takes, with progress on a terminal. A
+ * set of several parts is looked at as a whole by a dry run first, so that a refusal changes nothing.
+ * A refusal of single deployments is an answer: *ret_items (json_decref) has one item for each, in order,
+ * with an outcome (interface.md). */
+BF_MUST_CHECK enum belfry_status bf_apply_send(struct bf_cli *cli, const json_t *deployments,
+		bool is_dry_run, json_t **ret_items, struct belfry_error *err);
+
+/* How many items have this outcome. */
+size_t bf_apply_count(const json_t *items, const char *outcome);
+
+/* What changes member by member, the due times that appear and vanish, and a table at the end. Items that
+ * stay as they are count alone. */
+BF_MUST_CHECK enum belfry_status bf_apply_show(struct bf_cli *cli, const json_t *items,
+		bool is_dry_run, struct belfry_error *err);
+
+/* {"created": 1, ...}: a new object, NULL: no memory. */
+json_t *bf_apply_counts(const json_t *items);
+
+#endif
