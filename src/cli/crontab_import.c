@@ -243,9 +243,15 @@ static enum belfry_status make_target(const struct importer *importer, struct be
 {
 	struct belfry_str folder = variable(importer, "HOME", importer->options->home);
 	BF_CLEANUP(bf_cleanup_json)
-	json_t *target = json_pack("{s:s, s:[o, s, o], s:o}", "kind", "exec", "command",
-			new_text(shell), "-c", new_text(command), "env", json_copy(importer->env));
+	json_t *target = json_pack("{s:s, s:[o, s, o], s:{}}", "kind", "exec", "command",
+			new_text(shell), "-c", new_text(command), "env");
 	enum belfry_status status = target != NULL ? BELFRY_OK : no_memory(importer->err);
+
+	/* json_copy would not tell of a member that it had no memory for. */
+	if (status == BELFRY_OK &&
+			json_object_update(json_object_get(target, "env"), importer->env) != 0) {
+		status = no_memory(importer->err);
+	}
 
 	if (status == BELFRY_OK && folder.len > 0) {
 		status = put(importer, target, "cwd", new_text(folder));

@@ -150,11 +150,23 @@ static void drop_empty(json_t *file)
 	}
 }
 
+/* By way of its text: json_deep_copy would not tell of a member that it had no memory for. */
+static enum belfry_status copy(const json_t *value, json_t **ret_copy, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+	enum belfry_status status = bf_json_dump(value, &text);
+
+	if (status == BELFRY_OK) {
+		status = bf_json_parse(bf_buf_str(&text), SIZE_MAX, ret_copy, err);
+	}
+	return status == BELFRY_NOMEM ? no_memory(err) : status;
+}
+
 enum belfry_status bf_deployment_file(const json_t *shape, struct belfry_str grace,
 		json_t **ret_file, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_cleanup_json) json_t *file = json_deep_copy(shape);
-	enum belfry_status status = file != NULL ? BELFRY_OK : no_memory(err);
+	BF_CLEANUP(bf_cleanup_json) json_t *file = NULL;
+	enum belfry_status status = copy(shape, &file, err);
 
 	for (size_t i = 0; i < BF_COUNT(read_only); i++) {
 		(void)json_object_del(file, read_only[i]); /* also where it is not there */

@@ -97,12 +97,13 @@ static enum belfry_status refuse_name(const json_t *settings, const char *name,
 static enum belfry_status pick(const json_t *settings, const struct bf_args *args,
 		json_t **ret_picked, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_cleanup_json)
-	json_t *picked = args->word_count > 0 ? json_object()
-					      : json_copy((json_t *)(uintptr_t)settings);
+	BF_CLEANUP(bf_cleanup_json) json_t *picked = json_object();
 	const char *name;
 
-	if (picked == NULL) {
+	if (picked == NULL ||
+			(args->word_count == 0 &&
+					json_object_update(picked, (json_t *)(uintptr_t)settings) !=
+							0)) {
 		return no_memory(err);
 	}
 	for (size_t i = 0; (name = bf_args_word(args, i)) != NULL; i++) {

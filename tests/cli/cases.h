@@ -13,6 +13,8 @@
 
 int run_args_tests(void);
 int run_body_tests(void);
+int run_crontab_tests(void);
+int run_file_tests(void);
 int run_memory_tests(void);
 int run_table_tests(void);
 int run_text_tests(void);

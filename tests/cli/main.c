@@ -52,6 +52,7 @@ void fixture_close(struct fixture *fixture)
 int main(void)
 {
 	bf_json_init();
-	return run_args_tests() + run_body_tests() + run_memory_tests() + run_table_tests() +
-			run_text_tests() + run_time_tests() + run_yaml_tests();
+	return run_args_tests() + run_body_tests() + run_crontab_tests() + run_file_tests() +
+			run_memory_tests() + run_table_tests() + run_text_tests() +
+			run_time_tests() + run_yaml_tests();
 }
