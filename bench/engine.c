@@ -37,8 +37,7 @@
 
 struct engine_bench {
 	struct bf_store *store;
-	struct belfry_provider *provider;
-	const struct belfry_provider_ops *ops;
+	struct belfry_scheduler *scheduler;
 	bool is_local;
 	atomic_llong turns;
 	atomic_llong last_turn_at;
@@ -111,14 +110,13 @@ static void open_bench(struct engine_bench *bench, const char *folder, uint32_t 
 	if (status != BELFRY_OK) {
 		give_up("store", status, &err);
 	}
-	struct belfry_provider_options options = {.size = sizeof(options),
-			.store = bf_store_inner(bench->store),
-			.max_concurrent = places,
-			.timeout = 60 * BELFRY_SECOND};
-	bench->ops = &bf_embedded_provider_ops;
-	status = bench->ops->create(&options, &bench->provider, &err);
+	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
+	options.engine.store = bf_store_inner(bench->store);
+	options.engine.max_concurrent = places;
+	options.engine.timeout = 60 * BELFRY_SECOND;
+	status = belfry_scheduler_open(&options, &bench->scheduler, &err);
 	if (status != BELFRY_OK) {
-		give_up("provider", status, &err);
+		give_up("scheduler", status, &err);
 	}
 }
 
@@ -170,7 +168,7 @@ static void apply_all(struct engine_bench *bench, size_t count, const char *rule
 			.next = next_entry,
 			.load = load_schedule};
 	struct belfry_error err = {0};
-	enum belfry_status status = bench->ops->reconcile(bench->provider, &iterator, &err);
+	enum belfry_status status = belfry_scheduler_reconcile(bench->scheduler, &iterator, &err);
 
 	if (status != BELFRY_OK) {
 		give_up("reconcile", status, &err);
@@ -186,7 +184,7 @@ static void start(struct engine_bench *bench)
 			.data = bench,
 			.start_session = start_session,
 			.admit_turn = admit_turn};
-	enum belfry_status status = bench->ops->start(bench->provider, &handler, &err);
+	enum belfry_status status = belfry_scheduler_start(bench->scheduler, &handler, &err);
 	if (status != BELFRY_OK) {
 		give_up("start", status, &err);
 	}
@@ -211,19 +209,23 @@ static int64_t cpu_us(void)
 
 static int64_t completed(struct engine_bench *bench)
 {
-	struct belfry_provider_metrics metrics;
+	struct belfry_provider_metrics metrics = {.size = sizeof(metrics)};
 	struct belfry_error err = {0};
 
-	(void)bench->ops->more->metrics(bench->provider, &metrics, &err);
+	if (belfry_scheduler_metrics(bench->scheduler, &metrics, &err) != BELFRY_OK) {
+		give_up("metrics", err.status, &err);
+	}
 	return metrics.runs[BELFRY_TRIGGER_SCHEDULE][BELFRY_STATUS_COMPLETED];
 }
 
 static int64_t made(struct engine_bench *bench)
 {
-	struct belfry_provider_metrics metrics;
+	struct belfry_provider_metrics metrics = {.size = sizeof(metrics)};
 	struct belfry_error err = {0};
 
-	(void)bench->ops->more->metrics(bench->provider, &metrics, &err);
+	if (belfry_scheduler_metrics(bench->scheduler, &metrics, &err) != BELFRY_OK) {
+		give_up("metrics", err.status, &err);
+	}
 	return metrics.due_times[BELFRY_DUE_RUN];
 }
 
@@ -231,8 +233,8 @@ static void close_bench(struct engine_bench *bench)
 {
 	struct belfry_error err = {0};
 
-	(void)bench->ops->stop(bench->provider, BELFRY_SECOND, &err);
-	bench->ops->free(bench->provider);
+	(void)belfry_scheduler_stop(bench->scheduler, BELFRY_SECOND, &err);
+	belfry_scheduler_close(bench->scheduler);
 	bf_store_close(bench->store);
 }
 

@@ -15,7 +15,7 @@ struct fuzz_host {
 	struct bf_env env;
 	unsigned char next_id;
 	struct bf_store *store;
-	struct belfry_provider *provider;
+	struct belfry_scheduler *scheduler;
 	struct bf_api api;
 };
 
@@ -41,6 +41,17 @@ static void fuzz_random(void *data, void *bytes, size_t len)
 	memset(bytes, ++host->next_id, len);
 }
 
+static enum belfry_status fuzz_create(const struct belfry_provider_options *options,
+		struct belfry_provider **ret_provider, struct belfry_error *err)
+{
+	enum belfry_status status = bf_none_provider_ops.create(options, ret_provider, err);
+
+	if (status == BELFRY_OK) {
+		(*ret_provider)->ops = &fuzz_provider;
+	}
+	return status;
+}
+
 static enum belfry_status fuzz_apply(struct belfry_provider *provider,
 		const struct belfry_schedule *schedule, struct belfry_error *err)
 {
@@ -56,7 +67,10 @@ static enum belfry_status fuzz_get_run(struct belfry_provider *provider, struct 
 	(void)provider;
 	(void)arena;
 	(void)err;
-	*ret_run = (struct belfry_run){.id = run, .schedule = BF_STR("x"), .revision = 1};
+	*ret_run = (struct belfry_run){.id = run,
+			.schedule = BF_STR("x"),
+			.revision = 1,
+			.created_at = 1};
 	return BELFRY_OK;
 }
 
@@ -66,14 +80,17 @@ static enum belfry_status fuzz_list_runs(struct belfry_provider *provider,
 {
 	query->runs = belfry_arena_alloc(arena, sizeof(*query->runs));
 	fuzz_require(query->limit >= 1 && query->limit <= 200 && query->runs != NULL);
-	query->count = 1;
-	query->has_more = true;
-	return fuzz_get_run(provider, query->before, arena, query->runs, err);
+	struct belfry_id last = {{1}};
+	query->count = memcmp(&query->before, &last, sizeof(last)) == 0 ? 0 : 1;
+	query->has_more = query->count == 1;
+	enum belfry_status status = fuzz_get_run(provider, last, arena, query->runs, err);
+	query->runs->schedule = query->schedule.len > 0 ? query->schedule : BF_STR("x");
+	return status;
 }
 
 static inline void fuzz_host_open(struct fuzz_host *host)
 {
-	struct belfry_provider_options none = {.size = sizeof(none)};
+	struct belfry_scheduler_options own = BELFRY_SCHEDULER_OPTIONS_INIT;
 	struct belfry_store *raw;
 	struct bf_settings settings;
 
@@ -85,18 +102,19 @@ static inline void fuzz_host_open(struct fuzz_host *host)
 		bf_json_init();
 		fuzz_require(belfry_zones_new(NULL, &fuzz_zones, NULL) == BELFRY_OK);
 		fuzz_provider = bf_none_provider_ops;
+		fuzz_provider.create = fuzz_create;
 		fuzz_provider.apply = fuzz_apply;
 		fuzz_provider.get_run = fuzz_get_run;
 		fuzz_provider.list_runs = fuzz_list_runs;
 	}
 	bf_settings_init(&settings, 1);
-	fuzz_require(bf_none_provider_ops.create(&none, &host->provider, NULL) == BELFRY_OK);
-	host->provider->ops = &fuzz_provider;
+	own.provider_ops = &fuzz_provider;
+	fuzz_require(belfry_scheduler_open(&own, &host->scheduler, NULL) == BELFRY_OK);
 	fuzz_require(bf_memory_store_new(&host->env, false, &raw) == BELFRY_OK);
 	fuzz_require(bf_store_wrap(&raw, &host->store, NULL) == BELFRY_OK);
 	struct bf_host_options options = {.size = sizeof(options),
 			.env = &host->env,
-			.provider = host->provider,
+			.scheduler = host->scheduler,
 			.store = host->store,
 			.zones = fuzz_zones,
 			.settings = &settings,
@@ -111,7 +129,7 @@ static inline void fuzz_host_close(struct fuzz_host *host)
 {
 	(void)bf_host_stop(host->api.host, NULL); /* nothing runs */
 	bf_host_free(host->api.host);
-	fuzz_provider.free(host->provider);
+	belfry_scheduler_close(host->scheduler);
 	bf_store_close(host->store);
 }
 

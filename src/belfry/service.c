@@ -19,8 +19,7 @@ struct bf_service {
 	struct bf_service_options options;
 	struct bf_store *store;
 	struct belfry_zones *zones;
-	const struct belfry_provider_ops *provider_ops;
-	struct belfry_provider *provider;
+	struct belfry_scheduler *scheduler;
 	struct bf_secrets *secrets;
 	struct bf_webhook *webhook;
 	struct bf_host *host;
@@ -112,45 +111,21 @@ static void forward_log(void *data, int level, const char *line)
 	env->log(env->data, (enum bf_log_level)level, line);
 }
 
-/* Said once at every start (contract.md, T086). */
-static void log_properties(struct bf_service *service)
-{
-	struct belfry_properties p;
-
-	service->provider_ops->properties(service->provider, &p);
-	bf_log(service->options.env, BF_LOG_INFO,
-			"what=provider name=%s recovery_scope=%s max_active_schedules=%lld "
-			"pause_visibility_seconds=%lld",
-			p.name,
-			p.recovery_scope == BELFRY_RECOVERY_CLUSTER ? "cluster" : "executor",
-			(long long)p.max_active_schedules,
-			(long long)(p.pause_visibility / BELFRY_SECOND));
-}
-
-static enum belfry_status make_provider(struct bf_service *service, struct belfry_error *err)
+/* Over the store that has the records too: one owner of the file. */
+static enum belfry_status open_scheduler(struct bf_service *service, struct belfry_error *err)
 {
 	const struct bf_service_options *o = &service->options;
-	struct belfry_provider_options options = {
-			.size = sizeof(options),
-			.store = bf_store_inner(service->store),
-			.tz_directory = o->tz_directory,
-			.identity = bf_str(o->identity),
-			.version = bf_str(o->version),
-			.log_data = (void *)(uintptr_t)o->env,
-			.log = o->env->log != NULL ? forward_log : NULL,
-	};
-	enum belfry_status status = bf_provider_find(bf_str(o->provider), &service->provider_ops,
-			err);
+	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
 
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	bf_settings_fill_provider(o->settings, &options);
-	status = service->provider_ops->create(&options, &service->provider, err);
-	if (status == BELFRY_OK) {
-		log_properties(service);
-	}
-	return status;
+	options.provider = o->provider;
+	options.engine.store = bf_store_inner(service->store);
+	options.engine.tz_directory = o->tz_directory;
+	options.engine.identity = bf_str(o->identity);
+	options.engine.version = bf_str(o->version);
+	options.engine.log_data = (void *)(uintptr_t)o->env;
+	options.engine.log = o->env->log != NULL ? forward_log : NULL;
+	bf_settings_fill_provider(o->settings, &options.engine);
+	return belfry_scheduler_open(&options, &service->scheduler, err);
 }
 
 static enum belfry_status make_targets(struct bf_service *service, struct belfry_error *err)
@@ -177,7 +152,7 @@ static enum belfry_status make_host(struct bf_service *service, struct belfry_er
 	struct bf_host_options options = {
 			.size = sizeof(options),
 			.env = o->env,
-			.provider = service->provider,
+			.scheduler = service->scheduler,
 			.store = service->store,
 			.zones = service->zones,
 			.webhook = service->webhook,
@@ -238,7 +213,7 @@ enum belfry_status bf_service_open(const struct bf_service_options *options,
 	}
 	service->options = *options;
 	enum belfry_status (*const parts[])(struct bf_service *,
-			struct belfry_error *) = {open_store, make_provider, make_targets};
+			struct belfry_error *) = {open_store, open_scheduler, make_targets};
 	enum belfry_status status = belfry_zones_new(options->tz_directory, &service->zones, err);
 	for (size_t i = 0; status == BELFRY_OK && i < BF_COUNT(parts); i++) {
 		status = parts[i](service, err);
@@ -271,9 +246,7 @@ void bf_service_close(struct bf_service *service)
 	}
 	bf_webhook_free(service->webhook);
 	bf_host_free(service->host);
-	if (service->provider != NULL) {
-		service->provider_ops->free(service->provider);
-	}
+	belfry_scheduler_close(service->scheduler);
 	bf_secrets_free(service->secrets);
 	belfry_zones_free(service->zones);
 	bf_store_close(service->store);

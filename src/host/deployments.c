@@ -41,7 +41,7 @@ static enum belfry_status apply(struct bf_host *host, const struct bf_deployment
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	return bf_backend_apply(host->options.provider, &schedule, err);
+	return belfry_scheduler_apply(host->options.scheduler, &schedule, err);
 }
 
 /* A payload that does not fit is refused before anything is stored. */
@@ -75,8 +75,8 @@ static void undo_create(struct bf_host *host, const struct bf_deployment *d,
 	if (bf_record_remove(host, bf_str(d->id), 0, &failure) != BELFRY_OK) {
 		log_left_over(host, d->id, "remove_record", &failure);
 	} else if (belfry_status_class(applied) != BELFRY_CLASS_CALLER &&
-			bf_backend_remove(host->options.provider, bf_str(d->id), d->revision + 1,
-					&failure) != BELFRY_OK) {
+			belfry_scheduler_remove(host->options.scheduler, bf_str(d->id),
+					d->revision + 1, &failure) != BELFRY_OK) {
 		log_left_over(host, d->id, "remove_schedule", &failure);
 	}
 }

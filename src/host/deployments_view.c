@@ -79,8 +79,8 @@ static enum belfry_status ask_states(struct bf_host *host, const struct belfry_s
 	if (count == 0) {
 		return BELFRY_OK;
 	}
-	enum belfry_status status = bf_backend_state(host->options.provider, ids, count, arena,
-			ret_states, err);
+	enum belfry_status status = belfry_scheduler_state(host->options.scheduler, ids, count,
+			arena, ret_states, err);
 	if (status == BELFRY_CANNOT) {
 		*ret_states = NULL;
 		return BELFRY_OK;

@@ -89,7 +89,7 @@ enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err)
 				"the stored deployments could not be handed to the scheduler: ");
 		return status;
 	}
-	status = bf_backend_start(host->options.provider, &host->handler, err);
+	status = belfry_scheduler_start(host->options.scheduler, &host->handler, err);
 	if (status != BELFRY_OK) {
 		explain_refusal(err, "the scheduler did not start: ");
 		return status;
@@ -108,7 +108,7 @@ enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err)
 	if (!atomic_exchange(&host->is_started, false)) {
 		return BELFRY_OK;
 	}
-	return bf_backend_stop(host->options.provider, host->settings.stop_time, err);
+	return belfry_scheduler_stop(host->options.scheduler, host->settings.stop_time, err);
 }
 
 const struct bf_settings *bf_host_settings(const struct bf_host *host)

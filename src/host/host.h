@@ -1,18 +1,18 @@
 /* The host: the application that owns deployments, decides what is allowed, and starts the work of
- * Runs. It stands on two seams, a provider (which makes and dispatches Runs) and the documents of
- * a store (which keep the records), and is the handler that the provider calls.
+ * Runs. It stands on a scheduler (which makes and dispatches Runs, by whatever provider) and on the
+ * documents of a store (which keep the records), and is the handler that the provider calls.
  *
  * Life       new -> start -> (requests) -> stop -> free. Changes and questions are taken at any
  *            time between new and free; nothing is dispatched before start. At the end: stop, free
- *            the webhook (its open calls end, and are told to the host), free the host, then the
- *            provider.
+ *            the webhook (its open calls end, and are told to the host), free the host, then close
+ *            the scheduler.
  * Threads    everything but new, start, stop and free may be called from any thread, and blocks for
  *            as long as the seams do. */
 #ifndef BF_HOST_HOST_H
 #define BF_HOST_HOST_H
 
 #include <belfry/calendar.h>
-#include <belfry/provider.h>
+#include <belfry/scheduler.h>
 
 #include "base/compiler.h"
 #include "base/env.h"
@@ -25,9 +25,9 @@ struct bf_store; /* store/store.h */
 
 struct bf_host_options {
 	size_t size;
-	const struct bf_env *env;         /* borrowed until free, like all that follows */
-	struct belfry_provider *provider; /* created, not started */
-	struct bf_store *store;           /* for its documents; open and migrated */
+	const struct bf_env *env;           /* borrowed until free, like all that follows */
+	struct belfry_scheduler *scheduler; /* opened, not started */
+	struct bf_store *store;             /* for its documents; open and migrated */
 	struct belfry_zones *zones;
 	struct bf_webhook *webhook;         /* NULL: this host calls no target, Runs fail */
 	const struct bf_allow_list *allow;  /* NULL: public addresses alone */

@@ -29,7 +29,7 @@ static const char *const texts[FAULT_COUNT] = {
 enum belfry_status bf_host_get_metrics(struct bf_host *host,
 		struct belfry_provider_metrics *ret_metrics, struct belfry_error *err)
 {
-	return bf_backend_metrics(host->options.provider, ret_metrics, err);
+	return belfry_scheduler_metrics(host->options.scheduler, ret_metrics, err);
 }
 
 static unsigned bit_of(enum fault fault, bool is_so)

@@ -187,16 +187,14 @@ static void note_refusal(void *data, struct belfry_str id, int64_t revision,
 		const struct belfry_error *why)
 {
 	struct walk *walk = data;
-	struct belfry_error told = *why;
 
-	(void)bf_backend_settle(why->status, &told);
-	if (bf_refusals_note(&walk->host->refusals, id, revision, told.message)) {
+	if (bf_refusals_note(&walk->host->refusals, id, revision, why->message)) {
 		bf_log(walk->host->options.env, BF_LOG_ERROR,
 				"event=deployment_refused deployment=%.*s revision=%lld status=%s "
 				"detail=\"%s\" next=\"the next reconcile tries again\"",
 				BF_STR_ARGS(id), (long long)revision,
 				belfry_status_name(why->status),
-				told.detail[0] != '\0' ? told.detail : told.message);
+				why->detail[0] != '\0' ? why->detail : why->message);
 	}
 }
 
@@ -242,7 +240,8 @@ enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 	};
 
 	(void)pthread_mutex_lock(lock); /* not held by this thread: cannot fail */
-	enum belfry_status status = bf_backend_reconcile(host->options.provider, &iterator, err);
+	enum belfry_status status = belfry_scheduler_reconcile(host->options.scheduler, &iterator,
+			err);
 	bf_refusals_end(&host->refusals, status == BELFRY_OK);
 	if (status == BELFRY_OK && walk.is_gathered) {
 		finish_removals(&walk);

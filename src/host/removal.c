@@ -21,7 +21,8 @@
 enum belfry_status bf_removal_finish(struct bf_host *host, struct belfry_str id, int64_t revision,
 		struct belfry_error *err)
 {
-	enum belfry_status status = bf_backend_remove(host->options.provider, id, revision, err);
+	enum belfry_status status = belfry_scheduler_remove(host->options.scheduler, id, revision,
+			err);
 
 	if (status != BELFRY_OK) {
 		return status;

@@ -20,7 +20,7 @@ enum belfry_status bf_runs_list(struct bf_host *host, struct belfry_run_query *q
 			return status;
 		}
 	}
-	return bf_backend_list_runs(host->options.provider, query, arena, err);
+	return belfry_scheduler_list_runs(host->options.scheduler, query, arena, err);
 }
 
 enum belfry_status bf_runs_get(struct bf_host *host, struct belfry_str id,
@@ -31,8 +31,8 @@ enum belfry_status bf_runs_get(struct bf_host *host, struct belfry_str id,
 	if (belfry_id_parse(id, &run) != BELFRY_OK) {
 		return bf_record_not_found(err);
 	}
-	enum belfry_status status = bf_backend_get_run(host->options.provider, run, arena, ret_run,
-			err);
+	enum belfry_status status = belfry_scheduler_get_run(host->options.scheduler, run, arena,
+			ret_run, err);
 	return status == BELFRY_NOT_FOUND ? bf_record_not_found(err) : status;
 }
 
@@ -42,7 +42,7 @@ enum belfry_status bf_runs_list_attempts(struct bf_host *host, struct belfry_id 
 {
 	*ret_attempts = NULL;
 	*ret_count = 0;
-	enum belfry_status status = bf_backend_attempts(host->options.provider, run, arena,
+	enum belfry_status status = belfry_scheduler_attempts(host->options.scheduler, run, arena,
 			ret_attempts, ret_count, err);
 	return status == BELFRY_CANNOT ? BELFRY_OK : status;
 }
@@ -89,7 +89,7 @@ static enum belfry_status enqueue(struct bf_host *host, struct belfry_enqueue *e
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	status = bf_backend_enqueue(host->options.provider, enqueued, err);
+	status = belfry_scheduler_enqueue(host->options.scheduler, enqueued, err);
 	if (status == BELFRY_KEY_REUSED) {
 		return bf_error_set(err, status,
 				"Idempotency-Key: this key came with another request before; use a "
@@ -154,7 +154,7 @@ enum belfry_status bf_runs_why(struct bf_host *host, struct belfry_str deploymen
 			.at = at,
 			.nearest_after = BELFRY_TIME_NEVER,
 	};
-	return bf_backend_why(host->options.provider, ret_why, arena, err);
+	return belfry_scheduler_why(host->options.scheduler, ret_why, arena, err);
 }
 
 /* Where the provider cannot say, the calendar does. */
@@ -187,7 +187,7 @@ static enum belfry_status fill_item(struct bf_host *host, const struct bf_deploy
 		item->kind = d->is_enabled ? BELFRY_WHY_COMING : BELFRY_WHY_DISABLED;
 		return BELFRY_OK;
 	}
-	enum belfry_status status = bf_backend_why(host->options.provider, item, arena, err);
+	enum belfry_status status = belfry_scheduler_why(host->options.scheduler, item, arena, err);
 	item->due = due;
 	if (status == BELFRY_CANNOT) {
 		item->kind = BELFRY_WHY_PENDING;
@@ -222,7 +222,8 @@ enum belfry_status bf_runs_list_due(struct bf_host *host, struct belfry_str depl
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	status = bf_backend_due(host->options.provider, deployment, from, due, max, &count, err);
+	status = belfry_scheduler_due(host->options.scheduler, deployment, from, due, max, &count,
+			err);
 	if (status == BELFRY_CANNOT || status == BELFRY_NOT_FOUND) {
 		status = due_by_calendar(host, &d, from, due, max, &count, err);
 	}

@@ -5,24 +5,6 @@
 #include "store-sqlite/sqlite.h"
 #include "store/memory/memory.h"
 
-enum belfry_status bf_provider_check_ops(const struct belfry_provider_ops *ops,
-		struct belfry_error *err)
-{
-	if (ops == NULL || ops->seams_abi != BELFRY_SEAMS_ABI || ops->size < sizeof(*ops)) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"the provider was built for another version of Belfry: rebuild it");
-	}
-	bool is_whole = ops->create != NULL && ops->free != NULL && ops->properties != NULL &&
-			ops->start != NULL && ops->stop != NULL && ops->reconcile != NULL &&
-			ops->apply != NULL && ops->remove != NULL && ops->enqueue != NULL &&
-			ops->list_runs != NULL && ops->get_run != NULL;
-	if (!is_whole) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"the provider %s lacks a required method", ops->name);
-	}
-	return BELFRY_OK;
-}
-
 enum belfry_status bf_provider_find(struct belfry_str name,
 		const struct belfry_provider_ops **ret_ops, struct belfry_error *err)
 {

@@ -1,55 +1,8 @@
 /* From a host's schedule to the planner's request: everything is checked before anything is asked of
- * the store, so that a refusal leaves no trace (contract.md, T071, T072). */
+ * the store, so that a refusal leaves no trace (contract.md, T071, T072). Lengths, flags and policies come checked
+ * (provider_check.c). */
 #include "base/error.h"
 #include "provider/embedded_priv.h"
-
-static enum belfry_status check_id(struct belfry_str id, struct belfry_error *err)
-{
-	bool is_ok = id.len > 0 && id.len <= BELFRY_SCHEDULE_ID_BYTES;
-
-	for (size_t i = 0; is_ok && i < id.len; i++) {
-		is_ok = id.ptr[i] > ' ' && id.ptr[i] < 0x7f;
-	}
-	if (!is_ok) {
-		return bf_error_at(err, BELFRY_INVALID, "/id",
-				"id: 1 to %d printable ASCII characters are needed",
-				BELFRY_SCHEDULE_ID_BYTES);
-	}
-	return BELFRY_OK;
-}
-
-static enum belfry_status check_schedule(const struct belfry_schedule *s, struct belfry_error *err)
-{
-	enum belfry_status status = check_id(s->id, err);
-
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	if (s->size < sizeof(*s) || s->revision < 1) {
-		return bf_error_at(err, BELFRY_INVALID, "/revision",
-				"revision: a number from 1 is needed");
-	}
-	if (s->created_at < 0 || s->created_at == BELFRY_TIME_NEVER) {
-		return bf_error_at(err, BELFRY_INVALID, "/created_at",
-				"created_at: a time from 1970 on is needed");
-	}
-	uint32_t known = BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_FIVE_FIELDS |
-			BELFRY_SCHEDULE_F_LOCAL_SESSION;
-	if ((s->flags & ~known) != 0) {
-		return bf_error_at(err, BELFRY_INVALID, "/flags",
-				"flags: this version knows %u alone", known);
-	}
-	if (s->rule.len > BELFRY_RULE_BYTES || s->zone.len > BELFRY_ZONE_BYTES) {
-		return bf_error_at(err, BELFRY_INVALID_SCHEDULE, "/rule",
-				"rule: at most %d bytes, and %d for the zone", BELFRY_RULE_BYTES,
-				BELFRY_ZONE_BYTES);
-	}
-	if (s->fair_key.len > BELFRY_FAIR_KEY_BYTES || s->payload.len > BELFRY_PAYLOAD_BYTES) {
-		return bf_error_set(err, BELFRY_TOO_LARGE, "the payload is larger than %u bytes",
-				BELFRY_PAYLOAD_BYTES);
-	}
-	return bf_policies_check(&s->policies, err);
-}
 
 static struct belfry_rule_options rule_options(const struct bf_definition *definition)
 {
@@ -122,10 +75,6 @@ enum belfry_status bf_put_init(struct bf_put *put, struct bf_embedded *embedded,
 		const struct belfry_schedule *schedule, struct belfry_error *err)
 {
 	*put = (struct bf_put){0};
-	enum belfry_status status = check_schedule(schedule, err);
-	if (status != BELFRY_OK) {
-		return status;
-	}
 	struct bf_definition definition = {
 			.flags = schedule->flags,
 			.anchor = schedule->created_at != 0
@@ -135,7 +84,7 @@ enum belfry_status bf_put_init(struct bf_put *put, struct bf_embedded *embedded,
 			.zone = schedule->zone,
 			.policies = schedule->policies,
 	};
-	status = check_rule(embedded, &definition, err);
+	enum belfry_status status = check_rule(embedded, &definition, err);
 	bool is_enabled = (schedule->flags & BELFRY_SCHEDULE_F_ENABLED) != 0;
 	if (status != BELFRY_OK && (is_enabled || !is_stored_rule(embedded, schedule))) {
 		return status;

@@ -468,9 +468,9 @@ void bf_runtime_kick(struct bf_runtime *runtime)
 void bf_runtime_metrics(struct bf_runtime *runtime, struct belfry_provider_metrics *ret_metrics)
 {
 	struct belfry_provider_metrics m = {.size = sizeof(m)};
-	struct bf_boot_time now = bf_runtime_now(runtime);
 
 	(void)pthread_mutex_lock(&runtime->lock);
+	struct bf_boot_time now = bf_runtime_now(runtime); /* not before a turn that is noted */
 	m.due_times[BELFRY_DUE_RUN] = runtime->planner_counts.due_runs;
 	m.due_times[BELFRY_DUE_MISSED] = runtime->planner_counts.due_missed;
 	m.due_times[BELFRY_DUE_DISABLED] = runtime->planner_counts.due_disabled;

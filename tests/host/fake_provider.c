@@ -25,6 +25,9 @@ static enum belfry_status enter(struct fake_provider *fake, enum fake_method met
 	(void)pthread_mutex_lock(&fake->lock);
 	fake->calls[method]++;
 	enum belfry_status status = fake->fails[method];
+	if (fake->has_no_more && method >= FAKE_STATE) {
+		status = BELFRY_CANNOT;
+	}
 	if (status != BELFRY_OK && err != NULL) {
 		*err = (struct belfry_error){.status = status, .driver_code = 13};
 		if (fake->detail != NULL) {
@@ -105,6 +108,16 @@ static void put_schedule(struct fake_provider *fake, const struct belfry_schedul
 }
 
 /* --- required methods --- */
+
+/* The tests have theirs already, and share it. */
+static enum belfry_status fake_create(const struct belfry_provider_options *options,
+		struct belfry_provider **ret_provider, struct belfry_error *err)
+{
+	(void)options;
+	(void)ret_provider;
+	(void)err;
+	return BELFRY_CANNOT;
+}
 
 static void fake_free(struct belfry_provider *provider)
 {
@@ -384,6 +397,7 @@ static enum belfry_status fake_state(struct belfry_provider *provider, const str
 		states[i] = (struct belfry_schedule_state){
 				.id = ids[i],
 				.is_known = schedule != NULL,
+				.revision = schedule != NULL ? schedule->revision : 0,
 				.phase = fake->phase,
 				.next_due = fake->next_due != 0 ? fake->next_due
 								: BELFRY_TIME_NEVER,
@@ -471,21 +485,28 @@ static const struct belfry_provider_more_ops more_ops = {
 		.due = fake_due,
 };
 
-#define FAKE_OPS                                                                                   \
-	.seams_abi = BELFRY_SEAMS_ABI, .size = sizeof(struct belfry_provider_ops), .name = "fake", \
-	.free = fake_free, .properties = fake_properties, .start = fake_start, .stop = fake_stop,  \
-	.reconcile = fake_reconcile, .apply = fake_apply, .remove = fake_remove,                   \
-	.enqueue = fake_enqueue, .list_runs = fake_list_runs, .get_run = fake_get_run
-
-static const struct belfry_provider_ops ops = {FAKE_OPS, .more = &more_ops};
-static const struct belfry_provider_ops ops_without_more = {FAKE_OPS};
+static const struct belfry_provider_ops ops = {
+		.seams_abi = BELFRY_SEAMS_ABI,
+		.size = sizeof(ops),
+		.name = "fake",
+		.create = fake_create,
+		.free = fake_free,
+		.properties = fake_properties,
+		.start = fake_start,
+		.stop = fake_stop,
+		.reconcile = fake_reconcile,
+		.apply = fake_apply,
+		.remove = fake_remove,
+		.enqueue = fake_enqueue,
+		.list_runs = fake_list_runs,
+		.get_run = fake_get_run,
+		.more = &more_ops,
+};
 
 void fake_provider_init(struct fake_provider *fake)
 {
-	bool has_no_more = fake->has_no_more;
-
 	memset(fake, 0, sizeof(*fake));
-	fake->base.ops = has_no_more ? &ops_without_more : &ops;
+	fake->base.ops = &ops;
 	fake->metrics.size = sizeof(fake->metrics);
 	fake->metrics.is_store_up = true;
 	fake->metrics.lease = 8 * BELFRY_SECOND;

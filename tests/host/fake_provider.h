@@ -68,7 +68,7 @@ struct fake_provider {
 	enum belfry_phase phase;
 	struct belfry_attempt attempts[2];
 	size_t attempt_count;
-	bool has_no_more;    /* no optional method */
+	bool has_no_more;    /* optional methods answer BELFRY_CANNOT */
 	char refused_id[65]; /* a reconcile does not take this one */
 	unsigned loads;      /* by reconciles */
 };

@@ -63,10 +63,13 @@ void host_fixture_begin(struct host_fixture *fixture)
 void host_fixture_open(struct host_fixture *fixture)
 {
 	struct belfry_error err = {0};
+
+	assert_int_equal(bf_scheduler_share(&fixture->fake.base, &fixture->scheduler, &err),
+			BELFRY_OK);
 	struct bf_host_options options = {
 			.size = sizeof(options),
 			.env = &fixture->env,
-			.provider = &fixture->fake.base,
+			.scheduler = fixture->scheduler,
 			.store = fixture->store,
 			.zones = fixture->zones,
 			.webhook = fixture->webhook,
@@ -90,6 +93,8 @@ void host_fixture_close(struct host_fixture *fixture)
 	fixture->webhook = NULL;
 	bf_host_free(fixture->host);
 	fixture->host = NULL;
+	belfry_scheduler_close(fixture->scheduler);
+	fixture->scheduler = NULL;
 }
 
 void host_fixture_end(struct host_fixture *fixture)

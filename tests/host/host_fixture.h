@@ -12,11 +12,13 @@
 #include "base/str.h"
 #include "fake_provider.h"
 #include "host/host.h"
+#include "provider/provider.h"
 #include "store/store.h"
 
 struct host_fixture {
 	struct bf_env env; /* the system's, but with a log of our own */
 	struct fake_provider fake;
+	struct belfry_scheduler *scheduler; /* around the fake; made with the host */
 	struct bf_store *store;
 	struct belfry_zones *zones;
 	struct bf_settings settings;

@@ -114,10 +114,13 @@ static void t076_a_start_hands_over_every_record_in_the_order_of_ids(void **stat
 /* Opens a host on the fixture's parts, and returns what its start answers. */
 static enum belfry_status try_start(struct host_fixture *f, struct belfry_error *err)
 {
+	struct belfry_scheduler *scheduler = NULL;
+
+	assert_int_equal(bf_scheduler_share(&f->fake.base, &scheduler, err), BELFRY_OK);
 	struct bf_host_options options = {
 			.size = sizeof(options),
 			.env = &f->env,
-			.provider = &f->fake.base,
+			.scheduler = scheduler,
 			.store = f->store,
 			.zones = f->zones,
 			.settings = &f->settings,
@@ -128,6 +131,7 @@ static enum belfry_status try_start(struct host_fixture *f, struct belfry_error 
 	assert_int_equal(bf_host_new(&options, &host, err), BELFRY_OK);
 	enum belfry_status status = bf_host_start(host, err);
 	bf_host_free(host);
+	belfry_scheduler_close(scheduler);
 	return status;
 }
 

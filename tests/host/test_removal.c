@@ -283,7 +283,7 @@ static struct bf_host *second_host(struct host_fixture *f)
 	struct bf_host_options options = {
 			.size = sizeof(options),
 			.env = &f->env,
-			.provider = &f->fake.base,
+			.scheduler = f->scheduler,
 			.store = f->store,
 			.zones = f->zones,
 			.settings = &f->settings,

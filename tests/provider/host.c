@@ -239,9 +239,9 @@ struct host *host_new_with(struct shelf *shelf, const struct belfry_provider_opt
 			.start_session = on_session,
 			.admit_turn = on_turn,
 			.cancel = on_cancel};
-	assert_int_equal(bf_embedded_provider_ops.create(&host->options, &host->provider,
-					 &host->err),
-			BELFRY_OK);
+	struct belfry_scheduler_options open = BELFRY_SCHEDULER_OPTIONS_INIT;
+	open.engine = host->options;
+	assert_int_equal(belfry_scheduler_open(&open, &host->scheduler, &host->err), BELFRY_OK);
 	return host;
 }
 
@@ -254,7 +254,7 @@ struct host *host_new(struct shelf *shelf)
 
 void host_start(struct host *host)
 {
-	assert_int_equal(host->provider->ops->start(host->provider, &host->handler, &host->err),
+	assert_int_equal(belfry_scheduler_start(host->scheduler, &host->handler, &host->err),
 			BELFRY_OK);
 }
 
@@ -282,10 +282,10 @@ void host_release(struct host *host)
 
 void host_free(struct host *host, belfry_duration drain)
 {
-	enum belfry_status status = host->provider->ops->stop(host->provider, drain, NULL);
+	enum belfry_status status = belfry_scheduler_stop(host->scheduler, drain, NULL);
 
 	assert_true(status == BELFRY_OK || status == BELFRY_BUSY);
-	host->provider->ops->free(host->provider);
+	belfry_scheduler_close(host->scheduler);
 	host_release(host); /* also after the provider is gone */
 	for (size_t i = 0; i < host->thread_count; i++) {
 		assert_int_equal(pthread_join(host->threads[i], NULL), 0);
@@ -324,7 +324,7 @@ struct belfry_schedule schedule_of(const char *id, int64_t revision, const char 
 
 enum belfry_status host_apply(struct host *host, const struct belfry_schedule *schedule)
 {
-	return host->provider->ops->apply(host->provider, schedule, &host->err);
+	return belfry_scheduler_apply(host->scheduler, schedule, &host->err);
 }
 
 struct belfry_id host_run_now(struct host *host, const char *schedule)
@@ -333,7 +333,7 @@ struct belfry_id host_run_now(struct host *host, const char *schedule)
 			.schedule = bf_str(schedule),
 			.trigger = BELFRY_TRIGGER_MANUAL};
 
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, &host->err),
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, &host->err),
 			BELFRY_OK);
 	assert_true(request.is_new);
 	return request.run;
@@ -343,7 +343,9 @@ struct belfry_run host_run(struct host *host, struct belfry_id run, struct belfr
 {
 	struct belfry_run found = {.state = BELFRY_RUN_STATE_COUNT};
 
-	(void)host->provider->ops->get_run(host->provider, run, arena, &found, NULL);
+	enum belfry_status status = belfry_scheduler_get_run(host->scheduler, run, arena, &found,
+			NULL);
+	assert_true(status == BELFRY_OK || found.state == BELFRY_RUN_STATE_COUNT);
 	return found;
 }
 
@@ -397,21 +399,19 @@ bool has_calls(struct host *host, const void *size)
 
 bool covers(struct host *host, const void *unused)
 {
-	struct belfry_provider_metrics metrics;
+	struct belfry_provider_metrics metrics = {.size = sizeof(metrics)};
 
 	(void)unused;
-	assert_int_equal(host->provider->ops->more->metrics(host->provider, &metrics, NULL),
-			BELFRY_OK);
+	assert_int_equal(belfry_scheduler_metrics(host->scheduler, &metrics, NULL), BELFRY_OK);
 	return metrics.is_started;
 }
 
 bool all_are_over(struct host *host, const void *unused)
 {
-	struct belfry_provider_metrics metrics;
+	struct belfry_provider_metrics metrics = {.size = sizeof(metrics)};
 
 	(void)unused;
-	assert_int_equal(host->provider->ops->more->metrics(host->provider, &metrics, NULL),
-			BELFRY_OK);
+	assert_int_equal(belfry_scheduler_metrics(host->scheduler, &metrics, NULL), BELFRY_OK);
 	return metrics.open[BELFRY_RUN_QUEUED] == 0 && metrics.open[BELFRY_RUN_DELAYED] == 0 &&
 			metrics.open[BELFRY_RUN_DISPATCHING] == 0;
 }

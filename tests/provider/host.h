@@ -1,4 +1,5 @@
-/* A small host: a store, the provider `embedded` over it, and a handler that does what the test says. */
+/* A small host: a store, the provider `embedded` over it behind the scheduler's checks, and a handler that does
+ * what the test says. */
 #ifndef PROVIDER_HOST_H
 #define PROVIDER_HOST_H
 
@@ -44,7 +45,7 @@ struct call {
 struct host {
 	struct bf_store *store;      /* fault points; owned by the shelf below */
 	struct belfry_store *faulty; /* what the provider sees */
-	struct belfry_provider *provider;
+	struct belfry_scheduler *scheduler;
 	struct belfry_handler handler;
 	struct belfry_provider_options options;
 
@@ -75,7 +76,7 @@ void shelf_fini(struct shelf *shelf);
 /* SQLite: close and open the file again, as a new process would. */
 void shelf_reopen(struct shelf *shelf);
 
-/* Makes the provider; nothing runs yet. */
+/* Opens the scheduler; nothing runs yet. */
 struct host *host_new(struct shelf *shelf);
 /* The same with options that the test has changed. */
 struct host *host_new_with(struct shelf *shelf, const struct belfry_provider_options *options);

@@ -49,7 +49,7 @@ static void begin_lane(struct lane *lane, bool is_sqlite, bool is_after, int64_t
 	insist_apply(lane->host, &s);
 	lane->from = now_wall();
 	for (int i = 0; i < 5 && status == BELFRY_UNAVAILABLE; i++) {
-		status = lane->host->provider->ops->enqueue(lane->host->provider, &request, NULL);
+		status = belfry_scheduler_enqueue(lane->host->scheduler, &request, NULL);
 	}
 	assert_int_equal(status, BELFRY_OK);
 	lane->manual = request.run;

@@ -2,6 +2,7 @@
 #include "cases.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -29,25 +30,63 @@ static void check_remedies(const struct belfry_error *err)
 	assert_non_null(strstr(err->message, "none"));
 }
 
+static enum belfry_status open_with(const struct belfry_provider_options *engine, const char *store,
+		const char *provider, struct belfry_error *err)
+{
+	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
+	struct belfry_scheduler *scheduler = NULL;
+
+	if (engine != NULL) {
+		options.engine = *engine;
+	}
+	options.store = store;
+	options.provider = provider;
+	enum belfry_status status = belfry_scheduler_open(&options, &scheduler, err);
+	assert_int_equal(status == BELFRY_OK, scheduler != NULL);
+	belfry_scheduler_close(scheduler);
+	return status;
+}
+
 static void t075_b23_without_a_store_both_remedies_are_named(void **state)
 {
 	struct belfry_provider_options options = host_options();
-	struct belfry_provider *provider = NULL;
 	struct belfry_error err = {0};
 
 	(void)state;
-	assert_int_equal(bf_embedded_provider_ops.create(&options, &provider, &err),
-			BELFRY_CONFIGURATION);
-	assert_null(provider);
-	assert_non_null(strstr(err.message, "store"));
+	assert_int_equal(open_with(&options, NULL, NULL, &err), BELFRY_CONFIGURATION);
+	assert_non_null(strstr(err.message, "needs a store"));
 	check_remedies(&err);
 }
 
-static void b23_options_that_cannot_be_are_refused(void **state)
+/* What stands in the way is named, whichever it is. */
+static void t075_b23_a_store_that_cannot_be_used_is_named_with_both_remedies(void **state)
+{
+	static const char *const rows[][2] = {
+			{"sqlite:/nowhere/at/all/belfry.db", "folder cannot be used"},
+			{"sqlite:", "names no file"},
+			{"sqlite:/proc/version", "cannot be used"},
+			{"redis:here", "no such store"},
+			{"postgresql://h/d", "PostgreSQL"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		struct belfry_error err = {0};
+		assert_int_equal(open_with(NULL, rows[i][0], NULL, &err), BELFRY_CONFIGURATION);
+		if (strstr(err.message, rows[i][1]) == NULL) {
+			fail_msg("%s: %s", rows[i][0], err.message);
+		}
+		check_remedies(&err);
+	}
+}
+
+static void b23_options_that_cannot_be_are_refused_by_name(void **state)
 {
 	struct shelf *shelf = *state;
-	struct belfry_provider_options options[6];
-	struct belfry_provider *provider = NULL;
+	struct belfry_provider_options options[9];
+	static const char *const words[BF_COUNT(options)] = {"two beats", "lease", "timeout",
+			"max_active_schedules", "keep_runs", "time zone", "tick", "keep_age",
+			"keep_failed_age"};
 	struct belfry_error err = {0};
 
 	for (size_t i = 0; i < BF_COUNT(options); i++) {
@@ -60,9 +99,12 @@ static void b23_options_that_cannot_be_are_refused(void **state)
 	options[3].max_active_schedules = -1;
 	options[4].keep_runs = -1;
 	options[5].tz_directory = "/nowhere/at/all";
+	options[6].tick = 400 * BELFRY_DAY;
+	options[7].keep_age = BELFRY_TIME_NEVER;
+	options[8].keep_failed_age = INT64_MIN;
 	for (size_t i = 0; i < BF_COUNT(options); i++) {
-		assert_int_equal(bf_embedded_provider_ops.create(&options[i], &provider, &err),
-				BELFRY_CONFIGURATION);
+		assert_int_equal(open_with(&options[i], NULL, NULL, &err), BELFRY_CONFIGURATION);
+		assert_non_null(strstr(err.message, words[i]));
 		check_remedies(&err);
 	}
 }
@@ -73,12 +115,57 @@ static void b23_an_unknown_provider_names_both_remedies(void **state)
 	struct belfry_error err = {0};
 
 	(void)state;
-	assert_int_equal(bf_provider_find(BF_STR("mine"), &ops, &err), BELFRY_CONFIGURATION);
+	assert_int_equal(open_with(NULL, "memory:", "mine", &err), BELFRY_CONFIGURATION);
 	assert_non_null(strstr(err.message, "mine"));
 	assert_non_null(strstr(err.message, "embedded"));
 	assert_non_null(strstr(err.message, "none"));
 	assert_int_equal(bf_provider_find(BF_STR("embedded"), &ops, &err), BELFRY_OK);
 	assert_ptr_equal(ops, &bf_embedded_provider_ops);
+}
+
+/* What a program has not set, it does not have to know: zeros and the sizes are enough. */
+static void options_of_zeros_and_of_an_older_program_are_taken(void **state)
+{
+	struct belfry_scheduler_options zeros = {.size = sizeof(zeros), .store = "memory:"};
+	struct belfry_scheduler_options older = zeros;
+	struct belfry_scheduler *scheduler = NULL;
+	struct belfry_error err = {0};
+
+	(void)state;
+	assert_int_equal(belfry_scheduler_open(&zeros, &scheduler, &err), BELFRY_OK);
+	belfry_scheduler_close(scheduler);
+	older.engine.size = offsetof(struct belfry_provider_options, keep_age);
+	older.engine.keep_age = -1; /* not of that program's struct */
+	assert_int_equal(belfry_scheduler_open(&older, &scheduler, &err), BELFRY_OK);
+	belfry_scheduler_close(scheduler);
+	zeros.size = 0;
+	assert_int_equal(belfry_scheduler_open(&zeros, &scheduler, &err), BELFRY_CONFIGURATION);
+	assert_int_equal(belfry_scheduler_open(NULL, &scheduler, &err), BELFRY_CONFIGURATION);
+	zeros.size = sizeof(zeros);
+	assert_int_equal(belfry_scheduler_open(&zeros, NULL, &err), BELFRY_INVALID);
+	zeros.engine.size = sizeof(zeros.engine);
+	zeros.engine.identity = BF_STR("caf\xe9");
+	assert_int_equal(belfry_scheduler_open(&zeros, &scheduler, &err), BELFRY_CONFIGURATION);
+	assert_non_null(strstr(err.message, "identity"));
+	belfry_scheduler_close(NULL);
+}
+
+static void a_second_scheduler_on_the_file_is_told_who_has_it(void **state)
+{
+	struct shelf shelf;
+	char url[128];
+	struct belfry_error err = {0};
+
+	(void)state;
+	shelf_init(&shelf, true);
+	(void)snprintf(url, sizeof(url), "sqlite:%s/belfry.db", shelf.folder);
+	assert_int_equal(open_with(NULL, url, NULL, &err), BELFRY_BUSY);
+	assert_non_null(strstr(err.message, "test")); /* the shelf's owner */
+	bf_store_close(shelf.store);
+	shelf.store = NULL;
+	assert_int_equal(open_with(NULL, url, NULL, &err), BELFRY_OK);
+	assert_int_equal(open_with(NULL, url, NULL, &err), BELFRY_OK); /* it was let go */
+	shelf_fini(&shelf);
 }
 
 static void t083_a_foreign_or_partial_table_is_refused(void **state)
@@ -89,49 +176,99 @@ static void t083_a_foreign_or_partial_table_is_refused(void **state)
 	(void)state;
 	ops.seams_abi++;
 	assert_int_equal(bf_provider_check_ops(&ops, &err), BELFRY_CONFIGURATION);
+	check_remedies(&err);
 	ops = bf_embedded_provider_ops;
 	ops.enqueue = NULL;
+	assert_int_equal(bf_provider_check_ops(&ops, &err), BELFRY_CONFIGURATION);
+	assert_non_null(strstr(err.message, "enqueue"));
+	check_remedies(&err);
+	ops = bf_embedded_provider_ops;
+	ops.name = "";
+	assert_int_equal(bf_provider_check_ops(&ops, &err), BELFRY_CONFIGURATION);
+	ops = bf_embedded_provider_ops;
+	ops.size = offsetof(struct belfry_provider_ops, get_run);
 	assert_int_equal(bf_provider_check_ops(&ops, &err), BELFRY_CONFIGURATION);
 	assert_int_equal(bf_provider_check_ops(NULL, &err), BELFRY_CONFIGURATION);
 }
 
 static void t085_none_starts_and_refuses_what_needs_an_engine(void **state)
 {
-	const struct belfry_provider_ops *ops = NULL;
-	struct belfry_provider *provider = NULL;
-	struct belfry_provider_options options = {.size = sizeof(options)};
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_scheduler *scheduler = NULL;
+	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
 	struct belfry_schedule schedule = schedule_of("a", 1, "* * * * *");
-	struct belfry_handler handler = {0};
+	struct belfry_run_query query = {.size = sizeof(query), .limit = 1};
+	struct host *host = host_new(*state); /* its handler is borrowed */
 	struct belfry_error err = {0};
 
-	(void)state;
-	assert_int_equal(bf_provider_find(BF_STR("none"), &ops, &err), BELFRY_OK);
-	assert_int_equal(ops->create(&options, &provider, &err), BELFRY_OK);
-	assert_int_equal(ops->start(provider, &handler, &err), BELFRY_OK);
-	assert_int_equal(ops->apply(provider, &schedule, &err), BELFRY_CANNOT);
-	assert_int_equal(ops->remove(provider, BF_STR("a"), 2, &err), BELFRY_OK);
-	assert_int_equal(ops->stop(provider, 0, &err), BELFRY_OK);
-	ops->free(provider);
-	ops->free(NULL);
+	options.provider = "none";
+	assert_int_equal(belfry_scheduler_open(&options, &scheduler, &err), BELFRY_OK);
+	assert_string_equal(belfry_scheduler_properties(scheduler)->name, "none");
+	assert_int_equal(belfry_scheduler_start(scheduler, &host->handler, &err), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_apply(scheduler, &schedule, &err), BELFRY_CANNOT);
+	assert_non_null(strstr(err.message, "embedded"));
+	assert_int_equal(belfry_scheduler_list_runs(scheduler, &query, &arena, &err),
+			BELFRY_CANNOT);
+	assert_int_equal(belfry_scheduler_remove(scheduler, BF_STR("a"), 2, &err), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_cancel(scheduler, (struct belfry_id){{1}}, BF_STR(""),
+					 &err),
+			BELFRY_CANNOT);
+	assert_int_equal(belfry_scheduler_stop(scheduler, 0, &err), BELFRY_OK);
+	belfry_scheduler_close(scheduler);
+	host_free(host, 0);
+}
+
+/* ---- T086 ---- */
+
+struct log {
+	size_t lines;
+	char last[200];
+};
+
+static void keep_properties(void *data, int level, const char *line)
+{
+	struct log *log = data;
+
+	(void)level;
+	if (strstr(line, "what=provider") != NULL) {
+		log->lines++;
+		(void)snprintf(log->last, sizeof(log->last), "%s", line);
+	}
+}
+
+static void t086_the_properties_are_logged_once_and_kept(void **state)
+{
+	struct shelf *shelf = *state;
+	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
+	struct belfry_scheduler *scheduler = NULL;
+	struct host *host = host_new(shelf); /* its handler is borrowed */
+	struct log log = {0};
+
+	options.engine.store = bf_store_inner(shelf->store);
+	options.engine.max_active_schedules = 7;
+	options.engine.log = keep_properties;
+	options.engine.log_data = &log;
+	assert_int_equal(belfry_scheduler_open(&options, &scheduler, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_start(scheduler, &host->handler, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_start(scheduler, &host->handler, NULL), BELFRY_OK);
+	const struct belfry_properties *p = belfry_scheduler_properties(scheduler);
+	assert_string_equal(p->name, "embedded");
+	assert_int_equal(p->recovery_scope, BELFRY_RECOVERY_CLUSTER);
+	assert_int_equal(p->max_active_schedules, 7);
+	assert_int_equal(p->pause_visibility, 0);
+	assert_ptr_equal(p, belfry_scheduler_properties(scheduler));
+	assert_int_equal(belfry_scheduler_stop(scheduler, 0, NULL), BELFRY_OK);
+	assert_int_equal(log.lines, 1);
+	assert_string_equal(log.last,
+			"what=provider name=embedded recovery_scope=cluster max_active_schedules=7 "
+			"pause_visibility_seconds=0");
+	belfry_scheduler_close(scheduler);
+	host_free(host, 0);
 }
 
 static void a_provider_that_was_never_started_stops_and_goes(void **state)
 {
 	host_free(host_new(*state), 0);
-	bf_embedded_provider_ops.free(NULL);
-}
-
-static void the_properties_are_those_of_the_store(void **state)
-{
-	struct host *host = host_new(*state);
-	struct belfry_properties p;
-
-	host->provider->ops->properties(host->provider, &p);
-	assert_string_equal(p.name, "embedded");
-	assert_int_equal(p.recovery_scope, BELFRY_RECOVERY_CLUSTER);
-	assert_int_equal(p.pause_visibility, 0);
-	assert_int_equal(p.max_active_schedules, 0);
-	host_free(host, 0);
 }
 
 static void *start_main(void *data)
@@ -167,8 +304,8 @@ static void a_start_without_a_whole_handler_is_refused_and_can_be_repeated(void 
 	struct belfry_handler half = host->handler;
 
 	half.admit_turn = NULL;
-	assert_int_equal(host->provider->ops->start(host->provider, &half, NULL), BELFRY_INVALID);
-	assert_int_equal(host->provider->ops->start(host->provider, NULL, NULL), BELFRY_INVALID);
+	assert_int_equal(belfry_scheduler_start(host->scheduler, &half, NULL), BELFRY_INVALID);
+	assert_int_equal(belfry_scheduler_start(host->scheduler, NULL, NULL), BELFRY_INVALID);
 	host_start(host);
 	host_free(host, 0);
 }
@@ -178,7 +315,6 @@ static void t080_stop_during_a_hanging_call_ends_in_time_and_the_run_is_resumabl
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct host *host = host_new(*state);
 	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
-	const struct belfry_provider_ops *ops = host->provider->ops;
 
 	host_behave(host, HOLD_SESSION);
 	assert_int_equal(host_apply(host, &s), BELFRY_OK);
@@ -186,7 +322,8 @@ static void t080_stop_during_a_hanging_call_ends_in_time_and_the_run_is_resumabl
 	struct belfry_id run = host_run_now(host, "a");
 	wait_until(host, run_is_held, &run, "the call is open");
 	belfry_time before = now_wall();
-	assert_int_equal(ops->stop(host->provider, 300 * BELFRY_MILLISECOND, NULL), BELFRY_BUSY);
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 300 * BELFRY_MILLISECOND, NULL),
+			BELFRY_BUSY);
 	assert_true(now_wall() - before < 20 * BELFRY_SECOND);
 	assert_int_equal(host->cancel_count, 1);
 	/* Handed back: waiting, as if it had not been tried. */
@@ -195,12 +332,13 @@ static void t080_stop_during_a_hanging_call_ends_in_time_and_the_run_is_resumabl
 	assert_int_equal(r.attempt, 0);
 	assert_int_equal(r.takeovers, 0);
 	/* What is answered now is too late, and BUSY goes on until it was answered. */
-	assert_int_equal(ops->stop(host->provider, 0, NULL), BELFRY_BUSY);
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 0, NULL), BELFRY_BUSY);
 	struct belfry_reply *reply = host->held[0];
 	host->held_count = 0;
 	assert_int_equal(belfry_reply_session(&reply, BF_STR("s")), BELFRY_STALE);
-	assert_int_equal(ops->stop(host->provider, 0, NULL), BELFRY_OK);
-	assert_int_equal(ops->start(host->provider, &host->handler, NULL), BELFRY_CANNOT);
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 0, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_start(host->scheduler, &host->handler, NULL),
+			BELFRY_INVALID);
 	host_free(host, 0);
 	host = host_new(*state);
 	host_start(host);
@@ -235,7 +373,7 @@ static void t081_what_is_answered_during_the_stop_is_stored(void **state)
 	struct belfry_id run = host_run_now(host, "a");
 	wait_until(host, run_is_held, &run, "the call is open");
 	assert_int_equal(pthread_create(&thread, NULL, release_main, host), 0);
-	assert_int_equal(host->provider->ops->stop(host->provider, 20 * BELFRY_SECOND, NULL),
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 20 * BELFRY_SECOND, NULL),
 			BELFRY_OK);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	struct belfry_run r = host_run(host, run, &arena);
@@ -258,11 +396,10 @@ static void stop_with_many_runs_under_way_leaves_none_with_the_dead(void **state
 	host_start(host);
 	size_t some = 20;
 	wait_until(host, has_calls, &some, "Runs come");
-	assert_int_equal(host->provider->ops->stop(host->provider, 10 * BELFRY_SECOND, NULL),
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 10 * BELFRY_SECOND, NULL),
 			BELFRY_OK);
-	struct belfry_provider_metrics metrics;
-	assert_int_equal(host->provider->ops->more->metrics(host->provider, &metrics, NULL),
-			BELFRY_OK);
+	struct belfry_provider_metrics metrics = {.size = sizeof(metrics)};
+	assert_int_equal(belfry_scheduler_metrics(host->scheduler, &metrics, NULL), BELFRY_OK);
 	assert_int_equal(metrics.open[BELFRY_RUN_DISPATCHING], 0);
 	assert_false(metrics.is_started);
 	host_free(host, 0);
@@ -277,7 +414,7 @@ static void hosts_may_put_after_the_stop(void **state)
 	host_start(host);
 	size_t some = 2;
 	wait_until(host, has_calls, &some, "Runs come");
-	assert_int_equal(host->provider->ops->stop(host->provider, 10 * BELFRY_SECOND, NULL),
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 10 * BELFRY_SECOND, NULL),
 			BELFRY_OK);
 	/* A due time that passed since is owed: no beat of ours will ever decide it. */
 	belfry_time stopped = now_wall();
@@ -312,12 +449,15 @@ int run_life_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 			CASE(t075_b23_without_a_store_both_remedies_are_named),
-			CASE(b23_options_that_cannot_be_are_refused),
+			CASE(t075_b23_a_store_that_cannot_be_used_is_named_with_both_remedies),
+			CASE(b23_options_that_cannot_be_are_refused_by_name),
+			CASE(options_of_zeros_and_of_an_older_program_are_taken),
+			CASE(a_second_scheduler_on_the_file_is_told_who_has_it),
 			CASE(b23_an_unknown_provider_names_both_remedies),
 			CASE(t083_a_foreign_or_partial_table_is_refused),
 			CASE(t085_none_starts_and_refuses_what_needs_an_engine),
 			CASE(a_provider_that_was_never_started_stops_and_goes),
-			CASE(the_properties_are_those_of_the_store),
+			CASE(t086_the_properties_are_logged_once_and_kept),
 			CASE(t082_starts_at_once_make_one_dispatcher),
 			CASE(a_start_without_a_whole_handler_is_refused_and_can_be_repeated),
 			CASE(t080_stop_during_a_hanging_call_ends_in_time_and_the_run_is_resumable),

@@ -82,7 +82,7 @@ static enum belfry_status reconcile_list(struct host *host, struct list *list)
 	struct belfry_schedule_iterator iterator = {list, next, load, refused};
 
 	list->end = list->end != BELFRY_OK ? list->end : BELFRY_NEVER;
-	return host->provider->ops->reconcile(host->provider, &iterator, &host->err);
+	return belfry_scheduler_reconcile(host->scheduler, &iterator, &host->err);
 }
 
 /* Nobody hears of refusals but by the answer. */
@@ -92,7 +92,7 @@ static enum belfry_status reconcile(struct host *host, const struct belfry_sched
 	struct list list = {.schedules = schedules, .count = count, .end = BELFRY_NEVER};
 	struct belfry_schedule_iterator iterator = {&list, next, load, NULL};
 
-	return host->provider->ops->reconcile(host->provider, &iterator, &host->err);
+	return belfry_scheduler_reconcile(host->scheduler, &iterator, &host->err);
 }
 
 static struct belfry_schedule_state state_of(struct host *host, const char *id)
@@ -101,8 +101,7 @@ static struct belfry_schedule_state state_of(struct host *host, const char *id)
 	struct belfry_str ids[] = {bf_str(id)};
 	struct belfry_schedule_state *states = NULL;
 
-	assert_int_equal(host->provider->ops->more->state(host->provider, ids, 1, &arena, &states,
-					 NULL),
+	assert_int_equal(belfry_scheduler_state(host->scheduler, ids, 1, &arena, &states, NULL),
 			BELFRY_OK);
 	return states[0]; /* its text is not looked at */
 }
@@ -147,7 +146,7 @@ static void t076_t077_t078_it_adds_changes_removes_and_is_idempotent(void **stat
 		assert_true(state_of(host, "d").next_due == BELFRY_TIME_NEVER);
 	}
 	/* The orphan's Runs stay listed; none was made. */
-	assert_int_equal(host->provider->ops->list_runs(host->provider, &query, &arena, NULL),
+	assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &query, &arena, NULL),
 			BELFRY_OK);
 	assert_int_equal(query.count, 1);
 	assert_int_equal(bf_id_compare(query.runs[0].id, run), 0);

@@ -72,15 +72,16 @@ static void t024_t035_a_run_goes_from_session_to_turn_and_leaves(void **state)
 	assert_string_equal(turn.session, text);
 	assert_string_equal(turn.payload, "payload");
 	/* conclude: the first terminal status stays. */
-	const struct belfry_provider_more_ops *more = host->provider->ops->more;
 	struct belfry_outcome outcome = {.size = sizeof(outcome),
 			.status = BELFRY_STATUS_COMPLETED};
-	assert_int_equal(more->conclude(host->provider, id, &outcome, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_conclude(host->scheduler, id, &outcome, NULL), BELFRY_OK);
 	outcome.status = BELFRY_STATUS_FAILED;
 	outcome.error = BELFRY_RUN_ERROR_PERMANENT;
-	assert_int_equal(more->conclude(host->provider, id, &outcome, NULL), BELFRY_CONFLICT);
+	assert_int_equal(belfry_scheduler_conclude(host->scheduler, id, &outcome, NULL),
+			BELFRY_CONFLICT);
 	outcome.status = BELFRY_STATUS_RUNNING;
-	assert_int_equal(more->conclude(host->provider, id, &outcome, NULL), BELFRY_INVALID);
+	assert_int_equal(belfry_scheduler_conclude(host->scheduler, id, &outcome, NULL),
+			BELFRY_INVALID);
 	host_free(host, 0);
 }
 
@@ -116,8 +117,8 @@ static void t029_retries_end_in_success_with_growing_waits(void **state)
 	struct belfry_run run = run_to_its_end(host, id, &arena);
 	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
 	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_SESSION, NULL), 4);
-	assert_int_equal(host->provider->ops->more->attempts(host->provider, id, &arena, &attempts,
-					 &count, NULL),
+	assert_int_equal(belfry_scheduler_attempts(host->scheduler, id, &arena, &attempts, &count,
+					 NULL),
 			BELFRY_OK);
 	assert_in_range(count, 3, 6);
 	for (size_t i = 0; i < 3; i++) {
@@ -219,9 +220,8 @@ static void crash_and_resume(struct shelf *shelf, enum behaviour behaviour, size
 	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_TURN, &call), turns);
 	assert_true(call.fence > first);
 	assert_string_equal(call.payload, "payload");
-	struct belfry_provider_metrics metrics;
-	assert_int_equal(host->provider->ops->more->metrics(host->provider, &metrics, NULL),
-			BELFRY_OK);
+	struct belfry_provider_metrics metrics = {.size = sizeof(metrics)};
+	assert_int_equal(belfry_scheduler_metrics(host->scheduler, &metrics, NULL), BELFRY_OK);
 	assert_int_equal(metrics.takeovers, 1);
 	host_free(host, 0);
 }
@@ -265,7 +265,7 @@ static void check_every_second(struct host *host, const char *schedule, belfry_t
 		struct belfry_why why = {.size = sizeof(why),
 				.schedule = bf_str(schedule),
 				.at = due};
-		assert_int_equal(host->provider->ops->more->why(host->provider, &why, &arena, NULL),
+		assert_int_equal(belfry_scheduler_why(host->scheduler, &why, &arena, NULL),
 				BELFRY_OK);
 		assert_int_equal(why.kind, BELFRY_WHY_RUN);
 		assert_true(why.run->due_at == due);
@@ -315,11 +315,10 @@ static void expect_latest(struct host *host, const char *schedule, belfry_time t
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct belfry_why why = {.size = sizeof(why), .schedule = bf_str(schedule)};
 
-	assert_int_equal(host->provider->ops->more->why(host->provider, &why, &arena, NULL),
-			BELFRY_OK);
+	assert_int_equal(belfry_scheduler_why(host->scheduler, &why, &arena, NULL), BELFRY_OK);
 	assert_int_equal(why.kind, BELFRY_WHY_GAP);
 	assert_true(why.gap->to == to);
-	assert_true(why.at == to && why.due == to);
+	assert_true(why.at == 0 && why.due == to);
 }
 
 /* More rows than any page has, old and new. */
@@ -387,15 +386,16 @@ static void t052_t023_run_now_leaves_the_schedule_alone(void **state)
 	struct belfry_str ids[] = {BF_STR("a")};
 	struct belfry_schedule_state *before = NULL;
 	struct belfry_schedule_state *after = NULL;
-	const struct belfry_provider_more_ops *more = host->provider->ops->more;
 
-	assert_int_equal(more->state(host->provider, ids, 1, &arena, &before, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_state(host->scheduler, ids, 1, &arena, &before, NULL),
+			BELFRY_OK);
 	struct belfry_id first = host_run_now(host, "a");
 	struct belfry_id second = host_run_now(host, "a"); /* T056 */
 	assert_int_not_equal(bf_id_compare(first, second), 0);
 	(void)run_to_its_end(host, first, &arena);
 	(void)run_to_its_end(host, second, &arena);
-	assert_int_equal(more->state(host->provider, ids, 1, &arena, &after, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_state(host->scheduler, ids, 1, &arena, &after, NULL),
+			BELFRY_OK);
 	assert_true(before->next_due == after->next_due);
 	assert_int_equal(after->fired_count, 0);
 	host_free(host, 0);
@@ -416,7 +416,7 @@ static void t053_t054_t055_a_replay_carries_the_old_payload(void **state)
 	(void)run_to_its_end(host, first, &arena);
 	s.payload = BF_STR("edited");
 	assert_int_equal(host_apply(host, &s), BELFRY_OK);
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &replay, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &replay, NULL), BELFRY_OK);
 	struct belfry_id second = replay.run;
 	struct belfry_run run = run_to_its_end(host, second, &arena);
 	assert_int_equal(run.trigger, BELFRY_TRIGGER_REPLAY);
@@ -425,7 +425,7 @@ static void t053_t054_t055_a_replay_carries_the_old_payload(void **state)
 	assert_string_equal(call.payload, "payload");
 	/* A replay of the replay names its predecessor, with the original payload. */
 	replay.replayed_from = second;
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &replay, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &replay, NULL), BELFRY_OK);
 	run = run_to_its_end(host, replay.run, &arena);
 	assert_int_equal(bf_id_compare(run.replayed_from, second), 0);
 	assert_int_equal(host_calls_of(host, replay.run, BELFRY_STEP_TURN, &call), 1);
@@ -434,7 +434,7 @@ static void t053_t054_t055_a_replay_carries_the_old_payload(void **state)
 	struct belfry_schedule other = schedule_of("b", 1, "0 0 1 1 *");
 	assert_int_equal(host_apply(host, &other), BELFRY_OK);
 	replay.schedule = BF_STR("b");
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &replay, NULL),
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &replay, NULL),
 			BELFRY_NOT_FOUND);
 	host_free(host, 0);
 }
@@ -448,14 +448,14 @@ static void a_request_key_makes_one_run(void **state)
 			.request_key = BF_STR("key"),
 			.request_hash = 1};
 
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, NULL), BELFRY_OK);
 	struct belfry_id first = request.run;
 	assert_true(request.is_new);
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, NULL), BELFRY_OK);
 	assert_false(request.is_new);
 	assert_int_equal(bf_id_compare(first, request.run), 0);
 	request.request_hash = 2;
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL),
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, NULL),
 			BELFRY_KEY_REUSED);
 	host_free(host, 0);
 }
@@ -474,10 +474,10 @@ static void a_lost_answer_to_run_now_makes_one_new_run(void **state)
 
 	assert_int_equal(host_apply(host, &s), BELFRY_OK);
 	bf_fault_arm(bf_store_fault_after(host->store), 1, 1);
-	assert_int_equal(host->provider->ops->enqueue(host->provider, &request, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, NULL), BELFRY_OK);
 	assert_true(request.is_new);
 	bf_fault_arm(bf_store_fault_after(host->store), 0, 0);
-	assert_int_equal(host->provider->ops->list_runs(host->provider, &query, &arena, NULL),
+	assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &query, &arena, NULL),
 			BELFRY_OK);
 	assert_int_equal(query.count, 1);
 	host_free(host, 0);
@@ -498,11 +498,9 @@ static void t061_t059_lists_are_stable_and_bounded(void **state)
 	for (size_t i = 0; i < BF_COUNT(limits); i++) {
 		struct belfry_run_query once = {.size = sizeof(once), .limit = limits[i]};
 		struct belfry_run_query twice = once;
-		assert_int_equal(
-				host->provider->ops->list_runs(host->provider, &once, &arena, NULL),
+		assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &once, &arena, NULL),
 				BELFRY_OK);
-		assert_int_equal(host->provider->ops->list_runs(host->provider, &twice, &arena,
-						 NULL),
+		assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &twice, &arena, NULL),
 				BELFRY_OK);
 		assert_int_equal(once.count, expected[i]);
 		for (size_t k = 0; k < once.count; k++) {
@@ -559,7 +557,7 @@ static void t045_t047_t048_after_a_disable_nothing_scheduled_starts(void **state
 			.schedule = BF_STR("a"),
 			.triggers = 1u << BELFRY_TRIGGER_SCHEDULE,
 			.limit = 200};
-	assert_int_equal(host->provider->ops->list_runs(host->provider, &query, &arena, NULL),
+	assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &query, &arena, NULL),
 			BELFRY_OK);
 	for (size_t i = 0; i < query.count; i++) {
 		bool is_between = query.runs[i].due_at > quiet &&
@@ -605,8 +603,8 @@ static void t049_200_races_of_disable_against_starts(void **state)
 					.schedule = bf_str(ids[i]),
 					.limit = 200};
 			belfry_arena_reset(&arena);
-			assert_int_equal(host->provider->ops->list_runs(host->provider, &query,
-							 &arena, NULL),
+			assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &query, &arena,
+							 NULL),
 					BELFRY_OK);
 			for (size_t k = 0; k < query.count; k++) {
 				assert_true(query.runs[k].started_at <= answered[i]);
@@ -623,25 +621,27 @@ static void t064_t087_remove_ends_what_has_not_started_and_is_idempotent(void **
 {
 	struct host *host = host_new(*state);
 	struct belfry_schedule s = schedule_of("a", 1, "* * * * * *");
-	const struct belfry_provider_ops *ops = host->provider->ops;
 	struct belfry_enqueue request = {.size = sizeof(request),
 			.schedule = BF_STR("a"),
 			.trigger = BELFRY_TRIGGER_MANUAL};
 
-	assert_int_equal(ops->remove(host->provider, BF_STR("unknown"), 1, NULL), BELFRY_OK);
-	assert_int_equal(ops->remove(host->provider, BF_STR(""), 1, NULL), BELFRY_OK);
-	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 0, NULL), BELFRY_INVALID);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("unknown"), 1, NULL),
+			BELFRY_OK);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR(""), 1, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 0, NULL),
+			BELFRY_INVALID);
 	assert_int_equal(host_apply(host, &s), BELFRY_OK);
 	host_start(host);
 	size_t some = 2;
 	wait_until(host, has_calls, &some, "it fires");
-	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 2, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 2, NULL), BELFRY_OK);
 	wait_until(host, all_are_over, NULL, "started Runs end");
 	belfry_time quiet = now_wall();
 	wait_past(host, quiet + 1500 * BELFRY_MILLISECOND);
 	assert_int_equal(scheduled_calls_after(host, quiet), 0);
-	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 3, NULL), BELFRY_OK);
-	assert_int_equal(ops->enqueue(host->provider, &request, NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 3, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, NULL),
+			BELFRY_NOT_FOUND);
 	host_free(host, 0);
 }
 
@@ -678,8 +678,7 @@ static void t071_t072_a_refused_edit_leaves_everything_as_it_was(void **state)
 	s.created_at = 0;
 	s.rule = BF_STR("0 0 0 1 1 *"); /* T003 */
 	assert_int_equal(host_apply(host, &s), BELFRY_INVALID_SCHEDULE);
-	assert_int_equal(host->provider->ops->more->state(host->provider, ids, 1, &arena, &states,
-					 NULL),
+	assert_int_equal(belfry_scheduler_state(host->scheduler, ids, 1, &arena, &states, NULL),
 			BELFRY_OK);
 	assert_int_equal(states[0].revision, 1);
 	assert_true(states[0].next_due != BELFRY_TIME_NEVER);
@@ -712,7 +711,6 @@ static void t065_t066_with_the_store_down_every_call_answers_unavailable(void **
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct host *host = quiet_host(*state, ANSWER);
-	const struct belfry_provider_ops *ops = host->provider->ops;
 	struct belfry_schedule s = schedule_of("a", 2, "0 0 1 1 *");
 	struct belfry_enqueue request = {.size = sizeof(request),
 			.schedule = BF_STR("a"),
@@ -723,9 +721,12 @@ static void t065_t066_with_the_store_down_every_call_answers_unavailable(void **
 	bf_fault_arm(bf_store_fault_before(host->store), 1, -1);
 	assert_int_equal(host_apply(host, &s), BELFRY_UNAVAILABLE);
 	assert_null(strstr(host->err.message, "sqlite"));
-	assert_int_equal(ops->remove(host->provider, BF_STR("a"), 3, NULL), BELFRY_UNAVAILABLE);
-	assert_int_equal(ops->enqueue(host->provider, &request, NULL), BELFRY_UNAVAILABLE);
-	assert_int_equal(ops->list_runs(host->provider, &query, &arena, NULL), BELFRY_UNAVAILABLE);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 3, NULL),
+			BELFRY_UNAVAILABLE);
+	assert_int_equal(belfry_scheduler_enqueue(host->scheduler, &request, NULL),
+			BELFRY_UNAVAILABLE);
+	assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &query, &arena, NULL),
+			BELFRY_UNAVAILABLE);
 	assert_true(now_wall() - before < 20 * BELFRY_SECOND);
 	bf_fault_arm(bf_store_fault_before(host->store), 0, 0);
 	/* T074: it goes on by itself. */

@@ -35,6 +35,17 @@ class CheckCalls(unittest.TestCase):
         self.assertEqual(self.run_on('src/host/a.c', 'int a = pthread_create();').returncode, 0)
         self.assertEqual(self.run_on('src/engine/a.c', 'int a = pthread_create();').returncode, 1)
 
+    def test_a_seams_table_is_called_by_its_wrapper_alone(self):
+        for call in ('p->ops->apply(p)', 'store->ops.time(s)', 'ops->more->why(p)', 'more.why(p)',
+                     's->documents.get(s)', 'provider_ops->free(p)'):
+            text = f'int f(void)\n{{\n\t(void){call};\n}}\n'
+            self.assertEqual(self.run_on('src/host/a.c', text).returncode, 1, call)
+            self.assertEqual(self.run_on('src/provider/other.c', text).returncode, 1, call)
+            self.assertEqual(self.run_on('src/provider/provider.c', text).returncode, 0, call)
+            self.assertEqual(self.run_on('src/store/store.c', text).returncode, 0, call)
+            self.assertEqual(self.run_on('conformance/a.c', text).returncode, 0, call)
+        self.assertEqual(self.run_on('src/host/a.c', 'int a = x->ops != NULL;').returncode, 0)
+
     def test_a_pure_layer_may_not_include_threads_or_clocks(self):
         for header in ('pthread.h', 'time.h', 'sys/socket.h'):
             text = f'#include <{header}>\n'
