@@ -19,7 +19,7 @@ static void check_payload(const struct bf_deployment *d)
 	}
 	fuzz_require(bf_payload_decode(bf_buf_str(&bytes), &payload, &err) == BELFRY_OK);
 	fuzz_require(bf_str_equal(payload.prompt, d->prompt));
-	fuzz_require(bf_str_equal(payload.webhook.url, d->webhook.url));
+	fuzz_require(bf_str_equal(payload.target.webhook.url, d->target.webhook.url));
 	fuzz_require(d->input == NULL ? payload.input == NULL
 				      : json_equal(payload.input, d->input) == 1);
 }

@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/json.h"
 #include "belfry/commands.h"
+#include "host/targets/exec_supervisor.h"
 
 /* An empty variable counts as unset. */
 static const char *variable(const char *name)
@@ -17,6 +18,10 @@ static const char *variable(const char *name)
 
 int main(int argc, char **argv)
 {
+	/* Another program in the same file: no setting, no store, nothing of what follows. */
+	if (argc > 1 && strcmp(argv[1], BF_EXEC_SUPERVISOR) == 0) {
+		return bf_exec_supervise(argc, argv);
+	}
 	const char *url = variable("BELFRY_URL");
 	const char *term = variable("TERM");
 	bool may_colour = variable("NO_COLOR") == NULL && term != NULL && strcmp(term, "dumb") != 0;

@@ -227,7 +227,7 @@ static void write_members(struct bf_json_writer *writer, const struct bf_deploym
 	bf_json_write_str_or_null(writer, "timezone", d->timezone);
 	bf_json_write_str(writer, "prompt", d->prompt);
 	write_shared(writer, "input", d->input, json_null());
-	bf_deployment_write_target(writer, &d->webhook);
+	bf_deployment_write_target(writer, &d->target);
 	write_policies(writer, &d->policies);
 	bf_json_write_value(writer, "notify", json_array());
 	write_shared(writer, "labels", d->labels, json_object());

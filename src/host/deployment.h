@@ -23,6 +23,13 @@
 #define BF_DEPLOYMENT_LABELS       64
 #define BF_DEPLOYMENT_HEADERS      32
 #define BF_DEPLOYMENT_URL_BYTES    2048
+#define BF_EXEC_ARGUMENTS          256
+#define BF_EXEC_VARIABLES          64
+#define BF_EXEC_BYTES              (64 * 1024) /* of a command's arguments, or of its variables */
+#define BF_EXEC_PATH_BYTES         4000
+#define BF_EXEC_EXITS              255
+#define BF_EXEC_OUTPUT_BYTES       (1024 * 1024) /* output_limit's default */
+#define BF_EXEC_OUTPUT_MAX         (64 * 1024 * 1024)
 
 /* The one owner of a host without tokens. */
 #define BF_OWNER_DEFAULT "default"
@@ -33,6 +40,24 @@ struct bf_target_webhook {
 	struct belfry_str secret; /* the name; empty: not signed */
 	const json_t *headers;    /* name -> text, or {"secret": NAME}; NULL: none */
 	const json_t *body;       /* NULL: the standard one */
+};
+
+/* A local command (exec). Arrays and maps have been checked: what is in them has its type and range. */
+struct bf_target_exec {
+	const json_t *command;        /* texts; the first is an absolute path */
+	struct belfry_str cwd;        /* absolute; empty: the Session's own folder */
+	const json_t *env;            /* name -> text, or {"secret": NAME}; NULL: none */
+	const json_t *permanent_exit; /* numbers from 1 to 255; NULL: none */
+	int64_t output_limit;
+};
+
+enum bf_target_kind { BF_TARGET_WEBHOOK, BF_TARGET_EXEC };
+
+/* What a Run calls: the member of its kind. */
+struct bf_target {
+	enum bf_target_kind kind;
+	struct bf_target_webhook webhook;
+	struct bf_target_exec exec;
 };
 
 struct bf_deployment {
@@ -50,7 +75,7 @@ struct bf_deployment {
 	struct belfry_str prompt;
 	const json_t *input;  /* NULL: null */
 	const json_t *labels; /* NULL: none */
-	struct bf_target_webhook webhook;
+	struct bf_target target;
 	struct belfry_policies policies;
 };
 
@@ -73,9 +98,14 @@ BF_MUST_CHECK enum belfry_status bf_deployment_read(json_t *content,
 		struct belfry_error *err);
 
 /* Reads the members of `target` (in deployment_target.c); a failure stays in the reader. */
-void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target_webhook *ret_target);
-void bf_deployment_write_target(struct bf_json_writer *writer,
-		const struct bf_target_webhook *target);
+void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target *ret_target);
+void bf_deployment_write_target(struct bf_json_writer *writer, const struct bf_target *target);
+/* The same for the members of a target `exec` (deployment_exec.c), its kind left out. */
+void bf_deployment_read_exec(struct bf_json_reader *reader, struct bf_target_exec *ret_exec);
+void bf_deployment_write_exec(struct bf_json_writer *writer, const struct bf_target_exec *exec);
+/* TEXT, or {"secret": NAME}: member `key` of the map `name` (headers, env). */
+void bf_deployment_check_value(struct bf_json_reader *reader, const char *name, const char *key,
+		const json_t *value);
 
 /* Does the rule parse in its zone, and can it fire? BELFRY_OK; BELFRY_INVALID_SCHEDULE with
  * pointer and, for cron, position; BELFRY_NOMEM. ret_rule may be NULL. */
@@ -104,9 +134,19 @@ BF_MUST_CHECK enum belfry_status bf_deployment_write(const struct bf_deployment 
 BF_MUST_CHECK enum belfry_status bf_payload_encode(const struct bf_deployment *deployment,
 		struct bf_buf *payload, struct belfry_error *err);
 
+/* What a target `exec` keeps to by itself. Its time limit is one of them: it begins with the command, and
+ * not while the Run waits for its place; so the provider is told of none. */
+struct bf_payload_limits {
+	struct belfry_str timezone;
+	belfry_duration timeout; /* 0: none */
+	bool is_abandoned;       /* interrupted: abandon */
+	bool is_single;          /* there is one attempt alone */
+};
+
 struct bf_payload {
 	json_t *json; /* owned */
-	struct bf_target_webhook webhook;
+	struct bf_target target;
+	struct bf_payload_limits limits; /* of a target `exec` */
 	struct belfry_str prompt;
 	const json_t *input;
 	const json_t *deployment; /* {"id", "name"} */

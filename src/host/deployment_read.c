@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "model/definition.h"
 
-/* Defaults of a webhook's deployment (interface.md, targets). */
+/* Defaults by target (interface.md, targets). */
 #define WEBHOOK_ATTEMPTS 8
 #define WEBHOOK_TIMEOUT  BELFRY_MINUTE
+#define EXEC_ATTEMPTS    1
 
 #define COUNT_MAX    1000000
 #define DURATION_MAX (400 * 366 * BELFRY_DAY)
@@ -240,7 +241,27 @@ static void refuse_notify(struct bf_json_reader *reader)
 	}
 }
 
-static void read_members(struct bf_json_reader *reader, struct bf_deployment *d)
+static struct belfry_policies default_policies(enum bf_target_kind kind, belfry_duration grace)
+{
+	struct belfry_policies policies = BELFRY_POLICIES_INIT;
+
+	policies.grace = grace;
+	switch (kind) {
+	case BF_TARGET_WEBHOOK:
+		policies.max_attempts = WEBHOOK_ATTEMPTS;
+		policies.timeout = WEBHOOK_TIMEOUT;
+		break;
+	case BF_TARGET_EXEC:
+		policies.max_attempts = EXEC_ATTEMPTS;
+		policies.timeout = 0;
+		policies.interrupted = BELFRY_INTERRUPTED_ABANDON;
+		break;
+	}
+	return policies;
+}
+
+static void read_members(struct bf_json_reader *reader, belfry_duration grace,
+		struct bf_deployment *d)
 {
 	refuse_read_only(reader);
 	read_name(reader, &d->name);
@@ -253,23 +274,15 @@ static void read_members(struct bf_json_reader *reader, struct bf_deployment *d)
 	if (bf_json_reader_value(reader, "input", BF_JSON_NULLABLE, &d->input)) {
 		check_dumped_size(reader, "input", d->input, BF_DEPLOYMENT_INPUT_BYTES);
 	}
-	bf_deployment_read_target(reader, &d->webhook);
-	if (d->webhook.body != NULL) {
-		check_dumped_size(reader, "target", d->webhook.body, BF_DEPLOYMENT_INPUT_BYTES);
+	bf_deployment_read_target(reader, &d->target);
+	if (d->target.webhook.body != NULL) {
+		check_dumped_size(reader, "target", d->target.webhook.body,
+				BF_DEPLOYMENT_INPUT_BYTES);
 	}
+	d->policies = default_policies(d->target.kind, grace);
 	read_policies(reader, &d->policies);
 	refuse_notify(reader);
 	read_labels(reader, &d->labels);
-}
-
-static struct belfry_policies default_policies(const struct bf_deployment_options *options)
-{
-	struct belfry_policies policies = BELFRY_POLICIES_INIT;
-
-	policies.grace = options->grace;
-	policies.max_attempts = WEBHOOK_ATTEMPTS;
-	policies.timeout = WEBHOOK_TIMEOUT;
-	return policies;
 }
 
 enum belfry_status bf_deployment_read(json_t *content, const struct bf_deployment_options *options,
@@ -277,13 +290,10 @@ enum belfry_status bf_deployment_read(json_t *content, const struct bf_deploymen
 {
 	struct bf_json_reader reader;
 	BF_CLEANUP(bf_deployment_fini)
-	struct bf_deployment d = {
-			.is_enabled = true,
-			.policies = default_policies(options),
-	};
+	struct bf_deployment d = {.is_enabled = true};
 
 	bf_json_reader_begin(&reader, content, "", err);
-	read_members(&reader, &d);
+	read_members(&reader, options->grace, &d);
 	if (options->is_stored) {
 		(void)bf_json_reader_string(&reader, "disabled_reason", BF_JSON_NULLABLE, 0,
 				BF_DEPLOYMENT_REASON_BYTES, &d.reason);

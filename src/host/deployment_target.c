@@ -1,5 +1,5 @@
-/* The target of a deployment: reading and writing its JSON. This version offers the kind
- * `webhook`; the others are refused by name.
+/* The target of a deployment: reading and writing its JSON. This version offers the kinds `webhook` and
+ * `exec` (deployment_exec.c); the others are refused by name.
  *
  * Not here  whether the address is allowed (deployments.c asks the guard), and the call itself. */
 #include "host/deployment.h"
@@ -7,6 +7,7 @@
 #include "host/targets/secrets.h"
 #include "host/targets/url.h"
 
+enum { KIND_WEBHOOK, KIND_EXEC = 2 }; /* places in: */
 static const char *const kinds[] = {"webhook", "remote", "exec", "chat", NULL};
 static const char *const methods[] = {"POST", "PUT", "PATCH", "GET", "DELETE", NULL};
 
@@ -18,17 +19,23 @@ static void read_secret_name(struct bf_json_reader *reader, const char *member, 
 	}
 }
 
-/* TEXT, or {"secret": NAME}: then the field is the secret's first value at the time of the call. */
-static void check_header(struct bf_json_reader *reader, const char *key, const json_t *value)
+void bf_deployment_check_value(struct bf_json_reader *reader, const char *name, const char *key,
+		const json_t *value)
 {
 	const json_t *secret = json_object_get(value, "secret");
 
 	if (json_is_object(value) && json_object_size(value) == 1 && json_is_string(secret)) {
-		read_secret_name(reader, "headers", secret);
+		read_secret_name(reader, name, secret);
 	} else if (!json_is_string(value)) {
-		bf_json_reader_refuse(reader, "headers", key, BELFRY_INVALID,
-				"headers: a value must be text or {\"secret\": NAME}");
+		bf_json_reader_refuse(reader, name, key, BELFRY_INVALID,
+				"%s: a value must be text or {\"secret\": NAME}", name);
 	}
+}
+
+/* With {"secret": NAME} the field is the secret's first value at the time of the call. */
+static void check_header(struct bf_json_reader *reader, const char *key, const json_t *value)
+{
+	bf_deployment_check_value(reader, "headers", key, value);
 	if (bf_json_reader_is_ok(reader)) {
 		bf_json_reader_refuse_from(reader, "headers",
 				bf_target_header_check(bf_str(key), bf_json_str(value),
@@ -69,7 +76,7 @@ static void read_webhook(struct bf_json_reader *reader, struct bf_target_webhook
 	}
 }
 
-void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target_webhook *ret_target)
+void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target *ret_target)
 {
 	struct bf_json_reader child;
 	unsigned kind;
@@ -78,13 +85,17 @@ void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target_w
 		return;
 	}
 	if (bf_json_reader_enum(&child, "kind", BF_JSON_REQUIRED, kinds, &kind)) {
-		if (kind != 0) {
+		if (kind == KIND_WEBHOOK) {
+			ret_target->kind = BF_TARGET_WEBHOOK;
+			read_webhook(&child, &ret_target->webhook);
+		} else if (kind == KIND_EXEC) {
+			ret_target->kind = BF_TARGET_EXEC;
+			bf_deployment_read_exec(&child, &ret_target->exec);
+		} else {
 			bf_json_reader_refuse(&child, "kind", NULL, BELFRY_INVALID,
 					"target/kind: this version does not offer \"%s\", it offers "
-					"\"webhook\" alone",
+					"\"webhook\" and \"exec\"",
 					kinds[kind]);
-		} else {
-			read_webhook(&child, ret_target);
 		}
 	}
 	(void)bf_json_reader_end(&child); /* the failure went up */
@@ -99,23 +110,33 @@ static void write_value(struct bf_json_writer *writer, const char *name, const j
 	}
 }
 
-void bf_deployment_write_target(struct bf_json_writer *writer,
-		const struct bf_target_webhook *target)
+static void write_webhook(struct bf_json_writer *w, const struct bf_target_webhook *target)
+{
+	bf_json_write_text(w, "kind", "webhook");
+	bf_json_write_str(w, "url", target->url);
+	bf_json_write_str(w, "method", target->method);
+	if (target->headers != NULL) {
+		write_value(w, "headers", target->headers);
+	} else {
+		bf_json_write_value(w, "headers", json_object());
+	}
+	write_value(w, "body", target->body);
+	bf_json_write_str_or_null(w, "secret", target->secret);
+}
+
+void bf_deployment_write_target(struct bf_json_writer *writer, const struct bf_target *target)
 {
 	struct bf_json_writer w;
 	json_t *object = NULL;
 
 	bf_json_writer_begin(&w);
-	bf_json_write_text(&w, "kind", "webhook");
-	bf_json_write_str(&w, "url", target->url);
-	bf_json_write_str(&w, "method", target->method);
-	if (target->headers != NULL) {
-		write_value(&w, "headers", target->headers);
-	} else {
-		bf_json_write_value(&w, "headers", json_object());
+	switch (target->kind) {
+	case BF_TARGET_WEBHOOK: write_webhook(&w, &target->webhook); break;
+	case BF_TARGET_EXEC:
+		bf_json_write_text(&w, "kind", "exec");
+		bf_deployment_write_exec(&w, &target->exec);
+		break;
 	}
-	write_value(&w, "body", target->body);
-	bf_json_write_str_or_null(&w, "secret", target->secret);
 	if (bf_json_writer_end(&w, &object) != BELFRY_OK) {
 		writer->is_failed = true;
 		return;

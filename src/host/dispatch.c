@@ -182,8 +182,8 @@ static enum belfry_status write_body(const struct bf_payload *payload,
 	struct bf_json_writer w;
 	BF_CLEANUP(bf_cleanup_json) json_t *object = NULL;
 
-	if (payload->webhook.body != NULL) {
-		return bf_json_dump(payload->webhook.body, body);
+	if (payload->target.webhook.body != NULL) {
+		return bf_json_dump(payload->target.webhook.body, body);
 	}
 	bf_json_writer_begin(&w);
 	bf_json_write_text(&w, "type", "belfry.run");
@@ -202,11 +202,11 @@ static size_t list_headers(const struct bf_payload *payload,
 	json_t *value;
 	size_t count = 0;
 
-	if (payload->webhook.headers == NULL) {
+	if (payload->target.webhook.headers == NULL) {
 		return 0;
 	}
 	/* jansson iterates without changing; its macro wants the object writable. */
-	json_object_foreach((json_t *)(uintptr_t)payload->webhook.headers, key, value)
+	json_object_foreach((json_t *)(uintptr_t)payload->target.webhook.headers, key, value)
 	{
 		if (count == BF_DEPLOYMENT_HEADERS) {
 			break; /* none was saved with more */
@@ -232,12 +232,12 @@ static enum belfry_status send_request(struct call *call, const struct bf_payloa
 	}
 	request.run = invocation->run;
 	request.fence = invocation->fence;
-	request.url = payload->webhook.url;
-	request.method = payload->webhook.method;
+	request.url = payload->target.webhook.url;
+	request.method = payload->target.webhook.method;
 	request.body = bf_buf_str(&body);
 	request.headers = headers;
 	request.header_count = list_headers(payload, headers);
-	request.secret = payload->webhook.secret;
+	request.secret = payload->target.webhook.secret;
 	request.timeout = invocation->timeout;
 	request.done = on_answer;
 	request.data = call;
@@ -275,15 +275,12 @@ static void refuse(struct call *call, enum belfry_status status, const struct be
 	bf_free(call);
 }
 
-static void admit_turn(void *data, const struct belfry_invocation *invocation,
-		struct belfry_str session, struct belfry_reply *reply)
+static void admit_webhook(struct bf_host *host, const struct bf_payload *payload,
+		const struct belfry_invocation *invocation, struct belfry_reply *reply)
 {
-	struct bf_host *host = data;
-	BF_CLEANUP(bf_payload_fini) struct bf_payload payload = {0};
 	struct belfry_error err = {0};
 	struct call *call = bf_alloc(sizeof(*call));
 
-	(void)session; /* the Run's id again */
 	if (call == NULL) {
 		reply_retry(&reply, 0, BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
 				"the call could not be made just now", BF_STR("out of memory"));
@@ -299,12 +296,39 @@ static void admit_turn(void *data, const struct belfry_invocation *invocation,
 			.reply = reply,
 			.run = invocation->run,
 			.fence = invocation->fence};
-	enum belfry_status status = bf_payload_decode(invocation->payload, &payload, &err);
-	if (status == BELFRY_OK) {
-		status = send_request(call, &payload, invocation, &err);
-	}
+	enum belfry_status status = send_request(call, payload, invocation, &err);
 	if (status != BELFRY_OK) {
 		refuse(call, status, &err);
+	}
+}
+
+static void refuse_unread(struct belfry_reply *reply, enum belfry_status status)
+{
+	if (status == BELFRY_NOMEM) {
+		reply_retry(&reply, 0, BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
+				"the call could not be made just now", BF_STR("out of memory"));
+	} else {
+		reply_permanent(&reply, BELFRY_RUN_ERROR_PERMANENT,
+				"the stored deployment cannot be read: save it again", "");
+	}
+}
+
+static void admit_turn(void *data, const struct belfry_invocation *invocation,
+		struct belfry_str session, struct belfry_reply *reply)
+{
+	struct bf_host *host = data;
+	BF_CLEANUP(bf_payload_fini) struct bf_payload payload = {0};
+	struct belfry_error err = {0};
+	enum belfry_status status = bf_payload_decode(invocation->payload, &payload, &err);
+
+	(void)session; /* the Run's id again */
+	if (status != BELFRY_OK) {
+		refuse_unread(reply, status);
+		return;
+	}
+	switch (payload.target.kind) {
+	case BF_TARGET_WEBHOOK: admit_webhook(host, &payload, invocation, reply); break;
+	case BF_TARGET_EXEC: bf_dispatch_exec(host, &payload, invocation, reply); break;
 	}
 }
 
@@ -314,6 +338,9 @@ static void cancel(void *data, struct belfry_id run, belfry_fence fence)
 
 	if (host->options.webhook != NULL) {
 		bf_webhook_cancel(host->options.webhook, run, fence);
+	}
+	if (host->exec != NULL) {
+		bf_exec_cancel(host->exec, run, fence);
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "host/host.h"
 #include "host/outputs.h"
 #include "host/refusals.h"
+#include "host/targets/exec.h"
 
 /* Changes of one deployment go one after another; of different ones at once (a lock for each of
  * these by a hash of the id). What other processes do is seen by the record's etag. */
@@ -20,6 +21,8 @@ struct bf_host {
 	char *version; /* owned */
 	struct belfry_handler handler;
 	struct bf_outputs *outputs; /* owned */
+	struct bf_exec_allowed allowed;
+	struct bf_exec *exec; /* owned; NULL: none is run */
 	pthread_mutex_t locks[BF_HOST_LOCKS];
 	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any of locks */
 	struct bf_refusals refusals;
@@ -79,5 +82,8 @@ BF_MUST_CHECK enum belfry_status bf_record_remove(struct bf_host *host, struct b
 /* --- the handler (dispatch.c) --- */
 
 void bf_dispatch_init(struct bf_host *host);
+/* The turn of a target `exec` (dispatch_exec.c). `reply` is taken. */
+void bf_dispatch_exec(struct bf_host *host, const struct bf_payload *payload,
+		const struct belfry_invocation *invocation, struct belfry_reply *reply);
 
 #endif

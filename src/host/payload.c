@@ -21,13 +21,33 @@ static void write_deployment(struct bf_json_writer *writer, const struct bf_depl
 	bf_json_write_value(writer, "deployment", object);
 }
 
+static void write_limits(struct bf_json_writer *writer, const struct bf_deployment *d)
+{
+	struct bf_json_writer w;
+	json_t *object = NULL;
+
+	bf_json_writer_begin(&w);
+	bf_json_write_str(&w, "timezone", bf_deployment_zone(d));
+	bf_json_write_duration(&w, "timeout", d->policies.timeout);
+	bf_json_write_bool(&w, "abandon", d->policies.interrupted == BELFRY_INTERRUPTED_ABANDON);
+	bf_json_write_bool(&w, "single", d->policies.max_attempts == 1);
+	if (bf_json_writer_end(&w, &object) != BELFRY_OK) {
+		writer->is_failed = true;
+		return;
+	}
+	bf_json_write_value(writer, "limits", object);
+}
+
 static enum belfry_status build(const struct bf_deployment *d, json_t **ret_object)
 {
 	struct bf_json_writer writer;
 
 	bf_json_writer_begin(&writer);
 	write_deployment(&writer, d);
-	bf_deployment_write_target(&writer, &d->webhook);
+	bf_deployment_write_target(&writer, &d->target);
+	if (d->target.kind == BF_TARGET_EXEC) {
+		write_limits(&writer, d);
+	}
 	bf_json_write_str(&writer, "prompt", d->prompt);
 	if (d->input != NULL) {
 		bf_json_write_value(&writer, "input", json_incref((json_t *)(uintptr_t)d->input));
@@ -65,6 +85,22 @@ void bf_payload_fini(struct bf_payload *payload)
 	*payload = (struct bf_payload){0};
 }
 
+static void read_limits(struct bf_json_reader *reader, struct bf_payload_limits *ret_limits)
+{
+	struct bf_json_reader child;
+
+	if (!bf_json_reader_enter(reader, "limits", BF_JSON_REQUIRED, &child)) {
+		return;
+	}
+	(void)bf_json_reader_string(&child, "timezone", BF_JSON_REQUIRED, 1, BELFRY_ZONE_BYTES,
+			&ret_limits->timezone);
+	(void)bf_json_reader_duration(&child, "timeout", BF_JSON_REQUIRED, 0, INT64_MAX,
+			&ret_limits->timeout);
+	(void)bf_json_reader_bool(&child, "abandon", BF_JSON_REQUIRED, &ret_limits->is_abandoned);
+	(void)bf_json_reader_bool(&child, "single", BF_JSON_REQUIRED, &ret_limits->is_single);
+	(void)bf_json_reader_end(&child); /* the failure went up */
+}
+
 enum belfry_status bf_payload_decode(struct belfry_str bytes, struct bf_payload *ret_payload,
 		struct belfry_error *err)
 {
@@ -80,7 +116,10 @@ enum belfry_status bf_payload_decode(struct belfry_str bytes, struct bf_payload 
 	(void)bf_json_reader_string(&reader, "prompt", BF_JSON_REQUIRED, 0, SIZE_MAX,
 			&payload.prompt);
 	(void)bf_json_reader_value(&reader, "input", BF_JSON_NULLABLE, &payload.input);
-	bf_deployment_read_target(&reader, &payload.webhook);
+	bf_deployment_read_target(&reader, &payload.target);
+	if (payload.target.kind == BF_TARGET_EXEC) {
+		read_limits(&reader, &payload.limits);
+	}
 	status = bf_json_reader_end(&reader);
 	if (status != BELFRY_OK) {
 		return status == BELFRY_NOMEM ? status : BELFRY_CORRUPT;
@@ -110,6 +149,9 @@ enum belfry_status bf_deployment_fill_schedule(const struct bf_deployment *d,
 	schedule.fair_key = BF_STR(BF_OWNER_DEFAULT);
 	schedule.payload = bf_buf_str(payload);
 	schedule.policies = d->policies;
+	if (d->target.kind == BF_TARGET_EXEC) {
+		schedule.policies.timeout = 0; /* the target keeps to it itself: `limits` */
+	}
 	*ret_schedule = schedule;
 	return BELFRY_OK;
 }

@@ -32,7 +32,7 @@ struct row {
 static const struct row rows[] = {
 		{"enabled", KIND_BOOL, AT(enabled), 1, 0, 1, false},
 		{"max_concurrent", KIND_COUNT, AT(max_concurrent), 1000, 1, 1000000, true},
-		{"exec_concurrent", KIND_COUNT, AT(exec_concurrent), 1, 1, 1000000, false},
+		{"exec_concurrent", KIND_COUNT, AT(exec_concurrent), 1, 1, 10000, true},
 		{"per_host", KIND_COUNT, AT(per_host), 100, 1, 1000000, true},
 		{"tick_seconds", KIND_CLAMPED, AT(tick_seconds), 1, 1, 300, true},
 		{"lease", KIND_DURATION, AT(lease), 8 * BELFRY_SECOND, 100 * BELFRY_MILLISECOND,
