@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <belfry/export.h>
 
@@ -37,6 +38,14 @@ struct belfry_str {
 	const char *ptr;
 	size_t len;
 };
+
+/* A C string as such a text; borrowed from `text`. NULL is the empty text. */
+static inline struct belfry_str belfry_str_of(const char *text)
+{
+	struct belfry_str str = {text, text != NULL ? strlen(text) : 0};
+
+	return str;
+}
 
 /* 128 bits. A Run's id is a UUID (RFC 9562): version 8 where it is computed from the due time,
  * version 7 where a person asked for the Run. An incarnation's id is random, version 4. Ids compare
