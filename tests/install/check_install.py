@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Installs into a clean folder and uses what is there as a stranger would: headers, examples, libraries.
+
+Each case installs anew (`meson install --destdir`, nothing is compiled for it) and asks pkg-config alone for
+flags. Programs are watched through their output, with a deadline; nothing sleeps.
+
+Usage: check_install.py CASE SETUP.json     CASE: a function below whose name begins with case_
+SETUP.json  {"build", "source", "meson": [...], "cc": [...], "nm", "prefix", "libdir", "archives": [...]}
+"""
+import json
+import os
+import pathlib
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+DEADLINE = 60  # seconds: for whatever a program is to say or to end
+WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wno-pedantic-ms-format', '-Werror']
+RUN = re.compile(r'^good day \(Run ([0-9a-f-]{36})\)$')
+
+
+class Prefix:
+    """A clean installation and what pkg-config says of it."""
+
+    def __init__(self, setup, folder):
+        self.setup = setup
+        self.folder = folder
+        self.root = folder / 'root'
+        subprocess.run([*setup['meson'], 'install', '-C', setup['build'], '--no-rebuild', '--quiet',
+                        '--destdir', self.root], check=True, stdout=subprocess.DEVNULL)
+        self.place = self.root / setup['prefix'].lstrip('/')
+        self.libdir = self.place / setup['libdir']
+        self.include = self.place / 'include'
+        self.environment = dict(os.environ, PKG_CONFIG_PATH=str(self.libdir / 'pkgconfig'),
+                                PKG_CONFIG_SYSROOT_DIR=str(self.root),
+                                LD_LIBRARY_PATH=str(self.libdir))
+
+    def flags(self, *options, package='belfry'):
+        words = subprocess.run(['pkg-config', *options, package], env=self.environment, check=True,
+                               capture_output=True, text=True).stdout
+        return words.split()
+
+    def compile(self, output, *arguments):
+        run([*self.setup['cc'], *map(str, arguments), '-o', str(output)], self.environment, self.folder)
+
+
+def run(command, environment, folder):
+    """A command that has to succeed; what it says is shown where it does not."""
+    result = subprocess.run(command, env=environment, cwd=folder, text=True, capture_output=True,
+                            timeout=DEADLINE)
+    if result.returncode != 0:
+        sys.exit(f'{" ".join(map(str, command))}\nexit status {result.returncode}\n{result.stdout}'
+                 f'{result.stderr}')
+    return result.stdout
+
+
+class Program:
+    """A program under way, its output read line by line."""
+
+    def __init__(self, prefix, *command):
+        self.name = ' '.join(map(str, command))
+        self.deadline = time.monotonic() + DEADLINE
+        self.process = subprocess.Popen(list(map(str, command)), env=prefix.environment,
+                                        cwd=prefix.folder, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        self.pending = b''
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.process.stdout, selectors.EVENT_READ)
+
+    def fail(self, what):
+        self.process.kill()
+        _, errors = self.process.communicate()
+        sys.exit(f'{self.name}: {what}; it said on standard error: {errors.decode()}')
+
+    def line(self):
+        while b'\n' not in self.pending:
+            if not self.selector.select(max(0, self.deadline - time.monotonic())):
+                self.fail('no output in time')
+            data = os.read(self.process.stdout.fileno(), 4096)
+            if not data:
+                self.fail('it ended too early')
+            self.pending += data
+        line, _, self.pending = self.pending.partition(b'\n')
+        return line.decode()
+
+    def end(self, number=None):
+        """Waits for its end, after the signal, and expects exit status 0 and no complaint."""
+        if number is not None:
+            self.process.send_signal(number)
+        try:
+            _, errors = self.process.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            self.fail('it does not end')
+        if self.process.returncode != 0 or errors:
+            sys.exit(f'{self.name}: exit status {self.process.returncode}: {errors.decode()}')
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+# ---- cases ------------------------------------------------------------------------------------------
+
+
+def case_headers(prefix):
+    """Every installed header, as the source tree's are."""
+    checker = pathlib.Path(prefix.setup['source']) / 'tests' / 'headers' / 'check_headers.py'
+    print(run([sys.executable, checker, prefix.include, *prefix.setup['cc']], prefix.environment,
+              prefix.folder))
+    kept = {path.name for path in (pathlib.Path(prefix.setup['source']) / 'include/belfry').iterdir()}
+    assert kept == {path.name for path in (prefix.include / 'belfry').iterdir() if path.is_file()}
+
+
+def case_package(prefix):
+    """What belfry.pc says is true of the files and of the library itself."""
+    version = prefix.flags('--modversion')[0]
+    header = (prefix.include / 'belfry/version.h').read_text()
+    assert f'BELFRY_VERSION       "{version}"' in header, version
+    seams = re.search(r'BELFRY_SEAMS_ABI (\d+)u', (prefix.include / 'belfry/store.h').read_text())
+    assert prefix.flags('--variable=seams_abi') == [seams.group(1)]
+    for name in ('providers', 'stores'):
+        folder = prefix.flags(f'--variable={name}dir')[0]
+        assert folder.endswith(f'{prefix.setup["libdir"]}/belfry/{name}'), folder
+    shared = prefix.flags('--libs')
+    assert '-lbelfry' in shared and '-lcrypto' not in shared, shared
+    static = prefix.flags('--static', '--libs')
+    assert {'-lbelfry', '-lcrypto', '-lm'} <= set(static), static
+    assert (prefix.place / 'bin/belfry').exists()
+    assert (prefix.place / 'share/doc/belfry/NOTICE').exists()
+    link = prefix.libdir / 'libbelfry.so.0'
+    assert link.is_symlink() and link.resolve().name == f'libbelfry.so.{version}'
+
+
+def compile_example(prefix, name, how):
+    """As the example's own first comment says, or against the static library."""
+    source = pathlib.Path(prefix.setup['source']) / 'examples/embed' / f'{name}.c'
+    command, program = re.search(r'^ \*\s+(cc .* -o (\w+)) &&', source.read_text(), re.M).groups()
+    assert f'{name}.c $(pkg-config --cflags --libs belfry)' in command, command
+    (prefix.folder / f'{name}.c').write_bytes(source.read_bytes())
+    command = command.replace('cc ', ' '.join([*prefix.setup['cc'], *WARNINGS, '']), 1)
+    if how == 'static':
+        command = command.replace('--cflags', '--static --cflags') + f' -L{static_folder(prefix)}'
+        command = command.replace('$(', f'-L{static_folder(prefix)} $(', 1)
+    run(['sh', '-c', command], prefix.environment, prefix.folder)
+    return prefix.folder / program
+
+
+def static_folder(prefix):
+    """A folder that has libbelfry.a and no shared library beside it: the linker then has no choice."""
+    folder = prefix.folder / 'static'
+    folder.mkdir(exist_ok=True)
+    (folder / 'libbelfry.a').write_bytes((prefix.libdir / 'libbelfry.a').read_bytes())
+    return folder
+
+
+def needed(prefix, program):
+    words = run(['readelf', '-d', program], prefix.environment, prefix.folder)
+    return re.findall(r'NEEDED.*\[(.*)\]', words)
+
+
+def watch_example(prefix, program):
+    """Two lives on one file: a Run in each, ended by SIGTERM; another Run, for nothing fires twice."""
+    store = prefix.folder / f'{program.name}.db'
+    seen = []
+    for _life in range(2):
+        life = Program(prefix, program, f'sqlite:{store}')
+        match = RUN.match(life.line())
+        if match is None:
+            life.fail('it says something else')
+        seen.append(match.group(1))
+        life.end(signal.SIGTERM)
+    assert seen[0] < seen[1], seen
+    assert store.stat().st_size > 0
+
+
+def case_examples(prefix):
+    for name in ('main', 'loop'):
+        program = compile_example(prefix, name, 'shared')
+        assert 'libbelfry.so.0' in needed(prefix, program)
+        watch_example(prefix, program)
+
+
+def case_examples_static(prefix):
+    for name in ('main', 'loop'):
+        program = compile_example(prefix, name, 'static')
+        libraries = needed(prefix, program)
+        assert not any('belfry' in name or 'sqlite' in name for name in libraries), libraries
+        watch_example(prefix, program)
+
+
+def case_crash(prefix):
+    """A Run that its process did not outlive is taken up by the next, under its own id."""
+    program = prefix.folder / 'embed'
+    prefix.compile(program, pathlib.Path(prefix.setup['source']) / 'tests/install/embed.c', *WARNINGS,
+                   *prefix.flags('--cflags', '--libs'))
+    first = Program(prefix, program, f'sqlite:{prefix.folder}/crash.db', 'hang')
+    begun = first.line()
+    assert begun.startswith('begin '), begun
+    first.kill()
+    second = Program(prefix, program, f'sqlite:{prefix.folder}/crash.db', 'answer')
+    assert second.line() == begun
+    assert second.line() == begun.replace('begin', 'completed')
+    second.end()
+
+
+def hidden_names(prefix):
+    """Every name that our own files or the private copies share among themselves."""
+    command = [prefix.setup['nm'], '--defined-only', '--extern-only', '--format=posix',
+               *prefix.setup['archives']]
+    lines = run(command, prefix.environment, prefix.folder).splitlines()
+    names = {line.split()[0] for line in lines if re.match(r'\w+ [A-Z] ', line)}
+    exported = (pathlib.Path(prefix.setup['source']) / 'library/exports.txt').read_text().split()
+    return sorted(names - set(exported) - {'sqlite3_libversion_number'})
+
+
+def build_hostile(prefix, names):
+    """An object that defines all of them; whoever calls one is told, and is dead."""
+    source = prefix.folder / 'hostile.c'
+    functions = (f'void {name}(void) {{ puts("{name}"); fflush(stdout); abort(); }}' for name in names)
+    source.write_text('\n'.join(['#include <stdio.h>', '#include <stdlib.h>', *functions]))
+    target = prefix.folder / 'hostile.o'
+    prefix.compile(target, '-c', '-w', '-fno-builtin', source)
+    return target
+
+
+def case_interposition(prefix):
+    """A program with functions of our names: neither the shared nor the static library takes them."""
+    names = hidden_names(prefix)
+    for name in ('sqlite3_open_v2', 'sqlite3_prepare_v2', 'json_object', 'json_loadb', 'bf_alloc'):
+        assert name in names, f'{name} is not among the {len(names)} hidden names'
+    hostile = build_hostile(prefix, names)
+    source = pathlib.Path(prefix.setup['source']) / 'tests/install/embed.c'
+    ways = {'shared': prefix.flags('--cflags', '--libs'),
+            'static': [f'-L{static_folder(prefix)}', *prefix.flags('--static', '--cflags', '--libs')]}
+    for way, flags in ways.items():
+        program = prefix.folder / f'embed-{way}'
+        prefix.compile(program, source, hostile, '-rdynamic', *flags)
+        shown = run([prefix.setup['nm'], '--dynamic', '--defined-only', program], prefix.environment,
+                    prefix.folder)
+        assert ' sqlite3_open_v2\n' in shown and ' json_loadb\n' in shown
+        life = Program(prefix, program, f'sqlite:{prefix.folder}/{way}.db', 'answer')
+        begun = life.line()
+        assert begun.startswith('begin '), f'{way}: our library called {begun} of the program'
+        assert life.line() == begun.replace('begin', 'completed')
+        life.end()
+    print(f'{len(names)} names, {len(ways)} ways')
+
+
+CONFORMANCE = '''
+#include <stdio.h>
+#include <belfry/conformance/store.h>
+int main(void)
+{
+	const struct belfry_store_case *item;
+	for (size_t i = 0; (item = belfry_conformance_store_case(i)) != NULL; i++) {
+		puts(item->name);
+	}
+	return 0;
+}
+'''
+
+
+def case_conformance(prefix):
+    """The suite can be linked by others, and shows its own three functions alone."""
+    (prefix.folder / 'suite.c').write_text(CONFORMANCE)
+    prefix.compile(prefix.folder / 'suite', 'suite.c', *WARNINGS,
+                   *prefix.flags('--cflags', '--libs', package='belfry-conformance'))
+    names = run([prefix.folder / 'suite'], prefix.environment, prefix.folder).splitlines()
+    assert len(names) > 50 and len(set(names)) == len(names), names
+    shown = run([prefix.setup['nm'], '--defined-only', '--extern-only',
+                 prefix.libdir / 'libbelfry-conformance.a'], prefix.environment, prefix.folder)
+    symbols = re.findall(r'^[0-9a-f]+ [A-Z] (\w+)$', shown, re.M)
+    assert symbols and all(name.startswith('belfry_conformance_') for name in symbols), symbols
+
+
+def main():
+    case = globals()[f'case_{sys.argv[1]}']
+    setup = json.loads(pathlib.Path(sys.argv[2]).read_text())
+    with tempfile.TemporaryDirectory(prefix='belfry-install-') as folder:
+        case(Prefix(setup, pathlib.Path(folder)))
+
+
+if __name__ == '__main__':
+    main()
