@@ -333,6 +333,9 @@ enum belfry_status bf_crontab_put_name(struct bf_buf *buf, struct belfry_str com
 		return status;
 	}
 	size_t kept = BF_CRONTAB_NAME_BYTES - 1 - 2 * DIGEST_BYTES;
+	while (kept > 0 && kept <= slug.len && slug.ptr[kept - 1] == '-') {
+		kept--;
+	}
 	bf_buf_append_str(buf, bf_str_slice(bf_buf_str(&slug), 0, kept));
 	bf_buf_append_text(buf, slug.len > 0 ? "-" : "cron-");
 	for (size_t i = 0; i < DIGEST_BYTES; i++) {

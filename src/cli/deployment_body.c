@@ -39,6 +39,8 @@ static const struct member members[] = {
 		{"method", "target/method", FORM_TEXT},
 		{"body", "target/body", FORM_JSON_OR_FILE},
 		{"secret", "target/secret", FORM_TEXT},
+		{"cwd", "target/cwd", FORM_TEXT},
+		{"output-limit", "target/output_limit", FORM_NUMBER},
 		{"prompt", "prompt", FORM_TEXT_OR_FILE},
 		{"input", "input", FORM_JSON_OR_FILE},
 		{"missed", "policies/missed/policy", FORM_TEXT},
@@ -264,7 +266,9 @@ static enum belfry_status pick_one(const struct bf_args *args, const char *const
 		found = names[i];
 	}
 	if (found == NULL && needs_one && names == targets) {
-		return bf_error_set(err, BELFRY_USAGE, "--webhook URL is needed: what to call");
+		return bf_error_set(err, BELFRY_USAGE,
+				"--webhook URL is needed, or --exec with a command behind --: what "
+				"to call");
 	}
 	if (found == NULL && needs_one) {
 		return bf_error_set(err, BELFRY_USAGE, "one of --%s, --%s, --%s and --%s is needed",
@@ -291,6 +295,30 @@ static enum belfry_status put_command(const struct bf_args *args, json_t *body,
 		}
 	}
 	return put_at(body, "target/command", json_incref(words), err);
+}
+
+/* Repeated numbers become one list. */
+static enum belfry_status put_exits(const struct bf_args *args, json_t *body,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *exits = json_array();
+	size_t cursor = 0;
+	const char *text;
+
+	while ((text = bf_args_next(args, "permanent-exit", &cursor)) != NULL) {
+		json_t *number = NULL;
+		enum belfry_status status = make_number("permanent-exit", text, &number, err);
+
+		if (status != BELFRY_OK) {
+			return status;
+		}
+		if (json_array_append_new(exits, number) != 0) {
+			return no_memory(err);
+		}
+	}
+	return json_array_size(exits) == 0
+			? BELFRY_OK
+			: put_at(body, "target/permanent_exit", json_incref(exits), err);
 }
 
 static enum belfry_status put_target_kind(const struct bf_args *args, const char *target,
@@ -337,6 +365,12 @@ enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *
 	}
 	if (status == BELFRY_OK) {
 		status = put_pairs(args, "header", "target/headers", needs_all, body, err);
+	}
+	if (status == BELFRY_OK) {
+		status = put_pairs(args, "env", "target/env", needs_all, body, err);
+	}
+	if (status == BELFRY_OK) {
+		status = put_exits(args, body, err);
 	}
 	if (status == BELFRY_OK) {
 		status = put_pairs(args, "label", "labels", needs_all, body, err);

@@ -23,7 +23,21 @@
 			{.name = "model",                                                                                          \
 					.argument = "M",                                                                           \
 					.help = "The model of --chat: not in this version"},                                       \
-			{.name = "exec", .help = "A command, behind --: not in this version"},                                     \
+			{.name = "exec", .help = "What: a command of this machine, behind --"},                                    \
+			{.name = "cwd",                                                                                            \
+					.argument = "DIR",                                                                         \
+					.help = "The command's folder (default: its Session's own)"},                              \
+			{.name = "env",                                                                                            \
+					.argument = "NAME=VALUE",                                                                  \
+					.help = "A variable of the command",                                                       \
+					.is_repeatable = true},                                                                    \
+			{.name = "permanent-exit",                                                                                 \
+					.argument = "N",                                                                           \
+					.help = "An exit status that no attempt makes better",                                     \
+					.is_repeatable = true},                                                                    \
+			{.name = "output-limit",                                                                                   \
+					.argument = "BYTES",                                                                       \
+					.help = "What is kept of its output, first and last halves"},                              \
 			{.name = "method",                                                                                         \
 					.argument = "M",                                                                           \
 					.help = "The webhook's method (POST)"},                                                    \

@@ -221,9 +221,10 @@ static const struct bf_option create_options[] = {
 static const struct bf_command command_create = {
 		.path = "deployments create",
 		.synopsis = "NAME (--cron C | --every D | --at T | --rule JSON) [--tz Z]\n"
-			    "         --webhook URL [option]...",
+			    "         (--webhook URL | --exec [option]... -- COMMAND [ARG]...) [option]...",
 		.summary = "Make a deployment: one thing to run, and when",
-		.details = "Durations are written as 90s, 1h30m or PT1H30M.",
+		.details = "Durations are written as 90s, 1h30m or PT1H30M. A command is an absolute path "
+			   "that the host was started with: serve --allow-exec COMMAND.",
 		.example = "belfry deployments create morning-brief --cron \"0 9 * * 1-5\" --tz Europe/Berlin \\\n"
 			   "    --webhook https://hooks.example.org/brief --prompt \"Summarise the news.\"",
 		.options = create_options,

@@ -6,9 +6,12 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "cli/client.h"
+#include "cli/help.h"
 #include "cli/timearg.h"
 
 #include <belfry/run.h>
+
+#define NEAREST_MILLI 1000L /* nobody waits longer for a suggestion */
 
 struct belfry_str bf_member(const json_t *object, const char *name)
 {
@@ -35,8 +38,47 @@ enum belfry_status bf_resolve_get(struct bf_cli *cli, const char *kind, struct b
 	return bf_client_json(cli, &(struct bf_request){.path = path.ptr}, ret_object, err);
 }
 
-static enum belfry_status refuse_deployment(struct belfry_str text, struct belfry_error *err)
+/* The nearest of the names that begin as `text` does: one request, and no suggestion where it fails.
+ * *ret_page holds what `nearest` borrows. */
+static void find_nearest(struct bf_cli *cli, struct belfry_str text, json_t **ret_page,
+		struct bf_nearest *nearest)
 {
+	BF_CLEANUP(bf_buf_fini) struct bf_buf path = {0};
+	size_t first = 1;
+
+	while (first < text.len && ((unsigned char)text.ptr[first] & 0xc0) == 0x80) {
+		first++;
+	}
+	bf_buf_appendf(&path, "/v1/deployments?limit=%d&q=", BF_CLIENT_PAGE);
+	bf_client_encode(&path, bf_str_slice(text, 0, first));
+	bf_nearest_begin(nearest, text);
+	struct bf_request request = {.path = path.ptr, .limit_ms = NEAREST_MILLI};
+	if (path.is_failed || bf_client_json(cli, &request, ret_page, NULL) != BELFRY_OK) {
+		return;
+	}
+	const json_t *items = json_object_get(*ret_page, "items");
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		const char *name = json_string_value(
+				json_object_get(json_array_get(items, i), "name"));
+
+		bf_nearest_offer(nearest, name != NULL ? name : "");
+	}
+}
+
+static enum belfry_status refuse_deployment(struct bf_cli *cli, struct belfry_str text,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *page = NULL;
+	struct bf_nearest nearest = {0};
+
+	if (text.len > 0) {
+		find_nearest(cli, text, &page, &nearest);
+	}
+	if (nearest.best != NULL) {
+		return bf_error_set(err, BELFRY_NOT_FOUND,
+				"there is no deployment \"%.*s\": did you mean \"%.60s\"?",
+				(int)BF_MIN(text.len, (size_t)100), text.ptr, nearest.best);
+	}
 	return bf_error_set(err, BELFRY_NOT_FOUND,
 			"there is no deployment \"%.*s\": `belfry deployments list` shows them",
 			(int)BF_MIN(text.len, (size_t)100), text.ptr);
@@ -62,7 +104,7 @@ static enum belfry_status pick(const json_t *items, struct belfry_str owner, str
 		found = is_it ? item : found;
 	}
 	if (found == NULL) {
-		return refuse_deployment(name, err);
+		return BELFRY_NOT_FOUND; /* find_by_words has the words for it */
 	}
 	*ret_deployment = json_incref(found);
 	return BELFRY_OK;
@@ -92,20 +134,20 @@ static enum belfry_status find_by_words(struct bf_cli *cli, const char *text,
 	enum belfry_status status = find_by_name(cli, (struct belfry_str){0}, whole, ret_deployment,
 			err);
 
-	if (status != BELFRY_NOT_FOUND || slash == NULL || slash == text) {
-		return status;
+	if (status == BELFRY_NOT_FOUND && slash != NULL && slash != text) {
+		size_t at = (size_t)(slash - text);
+
+		status = find_by_name(cli, bf_str_slice(whole, 0, at),
+				bf_str_slice(whole, at + 1, whole.len), ret_deployment, err);
 	}
-	size_t at = (size_t)(slash - text);
-	status = find_by_name(cli, bf_str_slice(whole, 0, at),
-			bf_str_slice(whole, at + 1, whole.len), ret_deployment, err);
-	return status == BELFRY_NOT_FOUND ? refuse_deployment(whole, err) : status;
+	return status == BELFRY_NOT_FOUND ? refuse_deployment(cli, whole, err) : status;
 }
 
 enum belfry_status bf_resolve_deployment(struct bf_cli *cli, const char *text,
 		json_t **ret_deployment, struct belfry_error *err)
 {
 	if (text[0] == '\0' || !bf_str_is_utf8(bf_str(text))) {
-		return refuse_deployment(BF_STR(""), err);
+		return refuse_deployment(cli, BF_STR(""), err);
 	}
 	bool is_id = bf_resolve_is_id(text);
 	enum belfry_status status = is_id

@@ -76,6 +76,11 @@ def run(id_, deployment_id=D1, status='COMPLETED', **more):
             'lateness_ms': 4, 'error': None, 'tz_version': None, 'attempts': [], **more}
 
 
+def setting(value, **more):
+    return {'value': value, 'default': value, 'source': 'default', 'changeable': True,
+            'needs_restart': False, 'next_value': value, **more}
+
+
 def problem(status, code, detail, **more):
     return status, {'type': 'about:blank', 'status': status, 'code': code, 'detail': detail, **more}
 
@@ -103,6 +108,8 @@ class Fake:
         self.runs = {}
         self.outputs = {}
         self.answers = {}
+        self.outcomes = {}  # name -> members of its item in the answer of apply; else created
+        self.settings = {'grace': setting('PT1M'), 'max_concurrent': setting(1000)}
         self.requests = []
         self.lock = threading.Lock()
 
@@ -127,7 +134,32 @@ class Fake:
             return self.route_deployments(request, parts[2:])
         if parts[:2] == ['v1', 'runs']:
             return self.route_runs(request, parts[2:])
+        if request.path == '/v1/apply':
+            return self.apply(request)
+        if request.path == '/v1/settings':
+            return self.route_settings(request)
         return problem(404, 'NOT_FOUND', 'there is no such thing here')
+
+    def apply(self, request):
+        items = [{'name': d['name'], 'outcome': 'created', 'id': None, 'revision': None, 'changes': [],
+                  'appears': [], 'vanishes': [], 'error': None, **self.outcomes.get(d['name'], {})}
+                 for d in request.json['deployments']]
+        counts = {o: sum(i['outcome'] == o for i in items)
+                  for o in ('created', 'changed', 'unchanged', 'refused')}
+        answer = {'dry_run': request.query.get('dry_run') == 'true', 'counts': counts, 'items': items}
+        if not counts['refused']:
+            return 200, answer
+        status, words = problem(422, 'TARGET_NOT_ALLOWED', 'one is refused')
+        return status, {**words, **answer}
+
+    def route_settings(self, request):
+        if request.method == 'PATCH':
+            unknown = [name for name in request.json if name not in self.settings]
+            if unknown:
+                return problem(400, 'INVALID_REQUEST', f'there is no setting {unknown[0]}')
+            for name, value in request.json.items():
+                self.settings[name] = setting(value, source='api')
+        return 200, self.settings
 
     def page(self, request, items):
         limit = int(request.query.get('limit', 50))
@@ -139,13 +171,18 @@ class Fake:
     def route_deployments(self, request, parts):
         if not parts and request.method == 'GET':
             items = [d for d in self.deployments
-                     if request.query.get('name', d['name']) == d['name']]
+                     if request.query.get('name', d['name']) == d['name']
+                     and d['name'].startswith(request.query.get('q', ''))]
             return self.page(request, items)
         if not parts and request.method == 'POST':
             return 201, deployment(D2, **request.json)
         found = [d for d in self.deployments if parts and d['id'] == parts[0]]
         if not found:
             return problem(404, 'NOT_FOUND', 'there is no such thing here')
+        if parts[1:] == ['runs'] and request.method == 'POST':
+            return 202, list(self.runs.values())[-1]
+        if parts[1:] == ['why']:
+            return 200, {'due_at': '2026-12-01T08:00:00Z', 'reason': 'missed', 'run': None}
         if parts[1:] == ['runs'] and request.method == 'GET':
             mine = [r for r in self.runs.values() if r['deployment_id'] == parts[0]]
             return self.page(request, mine[::-1])
@@ -163,6 +200,10 @@ class Fake:
             return problem(404, 'NOT_FOUND', 'there is no such thing here')
         if parts[1:] == ['output']:
             return self.output(request, self.outputs.get(parts[0], b''))
+        if parts[1:] == ['cancel']:
+            return 200, {**found, 'status': 'CANCELLED'}
+        if parts[1:] == ['replay']:
+            return 202, found
         return 200, found
 
     def output(self, request, text):

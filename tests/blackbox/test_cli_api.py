@@ -120,7 +120,7 @@ def test_list_follows_the_pages(server):
 
 
 def test_list_is_aligned_and_its_filters_are_passed_on(server):
-    server.fake.deployments.append(deployment(D2, 'a-much-longer-name', enabled=False, next_due=[]))
+    server.fake.deployments.append(deployment(D2, 'morning-with-a-longer-name', enabled=False, next_due=[]))
     result = belfry('deployments', 'list', 'mor', '--enabled', '--owner', 'o', '--label', 'a=b',
                     url=server.url)
     heading, first, second = result.stdout.splitlines()
