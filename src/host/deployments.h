@@ -35,6 +35,10 @@ BF_MUST_CHECK enum belfry_status bf_deployments_show(struct bf_host *host, struc
 BF_MUST_CHECK enum belfry_status bf_deployments_check_id(struct bf_host *host, struct belfry_str id,
 		struct belfry_error *err);
 
+/* The present revision. BELFRY_OK or BELFRY_NOT_FOUND. */
+BF_MUST_CHECK enum belfry_status bf_deployments_get_revision(struct bf_host *host,
+		struct belfry_str id, int64_t *ret_revision, struct belfry_error *err);
+
 struct bf_deployment_query {
 	struct belfry_str cursor; /* of an earlier answer; empty: from the beginning */
 	int64_t limit;            /* clamped to 1..200 */
@@ -42,9 +46,12 @@ struct bf_deployment_query {
 	struct belfry_str name;   /* exactly this one, where it is not empty */
 	bool is_enabled_asked;
 	bool is_enabled;
+	struct belfry_str label_name; /* empty: whatever the labels */
+	struct belfry_str label_value;
 };
 
-/* {"items": [...], "next_cursor": ...}, by name. BELFRY_INVALID: the cursor is none of ours. */
+/* {"items": [...], "next_cursor": ...}, by name. A page may hold fewer than the limit, and with a
+ * label none, and more may follow all the same. BELFRY_INVALID: the cursor is none of ours. */
 BF_MUST_CHECK enum belfry_status bf_deployments_list(struct bf_host *host,
 		const struct bf_deployment_query *query, json_t **ret_list,
 		struct belfry_error *err);

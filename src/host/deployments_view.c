@@ -160,6 +160,12 @@ enum belfry_status bf_deployments_check_id(struct bf_host *host, struct belfry_s
 	return bf_record_get_revision(host, id, &revision, err);
 }
 
+enum belfry_status bf_deployments_get_revision(struct bf_host *host, struct belfry_str id,
+		int64_t *ret_revision, struct belfry_error *err)
+{
+	return bf_record_get_revision(host, id, ret_revision, err);
+}
+
 /* --- cursors: the position (name, NUL, id) of the last one, in hexadecimal --- */
 
 static void encode_cursor(struct belfry_str name, struct belfry_str id, struct bf_buf *buf)
@@ -219,15 +225,34 @@ static enum belfry_status decode_cursor(struct belfry_str cursor, struct bf_buf 
 
 /* --- lists --- */
 
-static enum belfry_status append_item(struct bf_host *host, const struct belfry_document *document,
-		const struct belfry_schedule_state *known, json_t *items, struct belfry_error *err)
+static bool has_label(const struct bf_deployment *d, const struct bf_deployment_query *query)
+{
+	const char *key;
+	json_t *value;
+
+	if (query->label_name.len == 0) {
+		return true;
+	}
+	/* jansson iterates without changing; its macro wants the object writable. */
+	json_object_foreach((json_t *)(uintptr_t)d->labels, key, value)
+	{
+		if (bf_str_equal(bf_str(key), query->label_name)) {
+			return bf_str_equal(bf_json_str(value), query->label_value);
+		}
+	}
+	return false;
+}
+
+static enum belfry_status append_item(struct bf_host *host, const struct bf_deployment_query *query,
+		const struct belfry_document *document, const struct belfry_schedule_state *known,
+		json_t *items, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
 	BF_CLEANUP(bf_buf_fini) struct bf_buf reason = {0};
 	struct bf_deployment_view view;
 
 	enum belfry_status status = decode_to_show(host, document, &d, &reason, err);
-	if (status != BELFRY_OK) {
+	if (status != BELFRY_OK || !has_label(&d, query)) {
 		return status;
 	}
 	struct bf_deployment_state state = state_of(host, &d, known, &reason);
@@ -239,8 +264,8 @@ static enum belfry_status append_item(struct bf_host *host, const struct belfry_
 }
 
 static enum belfry_status append_items(struct bf_host *host,
-		const struct belfry_document *documents, size_t count, struct belfry_arena *arena,
-		json_t *items, struct belfry_error *err)
+		const struct bf_deployment_query *query, const struct belfry_document *documents,
+		size_t count, struct belfry_arena *arena, json_t *items, struct belfry_error *err)
 {
 	struct belfry_schedule_state *known = NULL;
 	struct belfry_str ids[LIST_MAX];
@@ -250,8 +275,8 @@ static enum belfry_status append_items(struct bf_host *host,
 	}
 	enum belfry_status status = ask_states(host, ids, count, arena, &known, err);
 	for (size_t i = 0; i < count && status == BELFRY_OK; i++) {
-		status = append_item(host, &documents[i], known != NULL ? &known[i] : NULL, items,
-				err);
+		status = append_item(host, query, &documents[i], known != NULL ? &known[i] : NULL,
+				items, err);
 	}
 	return status;
 }
@@ -273,7 +298,7 @@ static enum belfry_status list_by_name(struct bf_host *host,
 			!bf_str_starts_with(document.name, query->q)) {
 		return status;
 	}
-	return append_items(host, &document, 1, &arena, items, err);
+	return append_items(host, query, &document, 1, &arena, items, err);
 }
 
 /* Reads part after part, so that a page of large deployments does not fill the memory: it ends early
@@ -291,8 +316,9 @@ static void page_fini(struct page *page)
 	belfry_arena_fini(&page->arenas[1]);
 }
 
-static enum belfry_status append_part(struct bf_host *host, struct page *page, size_t limit,
-		struct belfry_document_query *found, json_t *items, struct belfry_error *err)
+static enum belfry_status append_part(struct bf_host *host, const struct bf_deployment_query *query,
+		struct page *page, size_t limit, struct belfry_document_query *found, json_t *items,
+		struct belfry_error *err)
 {
 	struct belfry_arena *arena = &page->arenas[page->turn++ % 2];
 
@@ -302,7 +328,7 @@ static enum belfry_status append_part(struct bf_host *host, struct page *page, s
 			err);
 	size_t count = BF_MIN(found->count, (size_t)found->limit);
 	if (status == BELFRY_OK) {
-		status = append_items(host, found->documents, count, arena, items, err);
+		status = append_items(host, query, found->documents, count, arena, items, err);
 	}
 	if (status != BELFRY_OK || count == 0) {
 		found->has_more = false;
@@ -311,7 +337,7 @@ static enum belfry_status append_part(struct bf_host *host, struct page *page, s
 	for (size_t i = 0; i < count; i++) {
 		page->bytes += found->documents[i].bytes.len;
 	}
-	page->count += count;
+	page->count = json_array_size(items);
 	found->after_owner = found->documents[count - 1].owner;
 	found->after_name = found->documents[count - 1].name;
 	found->after_id = found->documents[count - 1].id;
@@ -334,7 +360,7 @@ static enum belfry_status list_page(struct bf_host *host, const struct bf_deploy
 	found->has_more = true;
 	while (status == BELFRY_OK && found->has_more && page.count < limit &&
 			page.bytes < PAGE_BYTES) {
-		status = append_part(host, &page, limit, found, items, err);
+		status = append_part(host, query, &page, limit, found, items, err);
 	}
 	if (status == BELFRY_OK && found->has_more) {
 		encode_cursor(found->after_name, found->after_id, cursor);

@@ -118,12 +118,17 @@ enum belfry_status bf_runs_trigger(struct bf_host *host, struct belfry_str deplo
 }
 
 enum belfry_status bf_runs_replay(struct bf_host *host, struct belfry_str run,
-		struct bf_run_request *request, struct belfry_error *err)
+		struct belfry_str deployment, struct bf_run_request *request,
+		struct belfry_error *err)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct belfry_run source;
 
 	enum belfry_status status = bf_runs_get(host, run, &arena, &source, err);
+	if (status == BELFRY_OK && deployment.len > 0 &&
+			!bf_str_equal_nocase(deployment, source.schedule)) {
+		status = bf_record_not_found(err);
+	}
 	if (status == BELFRY_OK) {
 		status = bf_deployments_check_id(host, source.schedule, err);
 	}
@@ -136,6 +141,48 @@ enum belfry_status bf_runs_replay(struct bf_host *host, struct belfry_str run,
 			.replayed_from = source.id,
 	};
 	return enqueue(host, &enqueued, request, err);
+}
+
+/* --- cancel --- */
+
+/* The seam's own words, where it has said nothing more than the status. */
+static void explain_conflict(const struct belfry_run *run, struct belfry_error *err)
+{
+	if (belfry_run_status_is_terminal(run->status)) {
+		(void)bf_error_set(err, BELFRY_CONFLICT,
+				"it has ended already, as %s: there is nothing to cancel",
+				belfry_run_status_name(run->status));
+	} else {
+		(void)bf_error_set(err, BELFRY_CONFLICT,
+				"its turn is admitted: only the Session that it started can end it "
+				"now");
+	}
+}
+
+enum belfry_status bf_runs_cancel(struct bf_host *host, struct belfry_str run,
+		struct belfry_str reason, struct belfry_arena *arena, struct belfry_run *ret_run,
+		struct belfry_error *err)
+{
+	struct belfry_id id;
+
+	if (belfry_id_parse(run, &id) != BELFRY_OK) {
+		return bf_record_not_found(err);
+	}
+	enum belfry_status status = belfry_scheduler_cancel(host->options.scheduler, id, reason,
+			err);
+	if (status == BELFRY_NOT_FOUND) {
+		return bf_record_not_found(err);
+	}
+	if (status != BELFRY_OK && status != BELFRY_CONFLICT) {
+		return status;
+	}
+	bool is_conflict = status == BELFRY_CONFLICT;
+	status = bf_runs_get(host, run, arena, ret_run, err);
+	if (status == BELFRY_OK && is_conflict) {
+		explain_conflict(ret_run, err);
+		return BELFRY_CONFLICT;
+	}
+	return status;
 }
 
 /* --- why, due --- */
@@ -218,6 +265,10 @@ enum belfry_status bf_runs_list_due(struct bf_host *host, struct belfry_str depl
 	size_t count = 0;
 
 	max = BF_MIN(BF_MAX(max, 1), BF_DUE_MAX);
+	if (to < from) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"to: it is before from; give a later time, or leave it out");
+	}
 	enum belfry_status status = bf_record_load(host, deployment, &d, err);
 	if (status != BELFRY_OK) {
 		return status;

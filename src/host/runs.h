@@ -38,8 +38,17 @@ struct bf_run_request {
 };
 BF_MUST_CHECK enum belfry_status bf_runs_trigger(struct bf_host *host, struct belfry_str deployment,
 		struct bf_run_request *request, struct belfry_error *err);
+/* `deployment`: only a Run of this one is replayed (T055); empty: of any. */
 BF_MUST_CHECK enum belfry_status bf_runs_replay(struct bf_host *host, struct belfry_str run,
-		struct bf_run_request *request, struct belfry_error *err);
+		struct belfry_str deployment, struct bf_run_request *request,
+		struct belfry_error *err);
+
+#define BF_CANCEL_REASON_BYTES 200
+/* Ends a Run whose turn is not admitted yet, as CANCELLED; again, it changes nothing. `reason` is shown
+ * with the Run, and may be empty. BELFRY_CONFLICT: it has ended otherwise, or its turn is admitted. */
+BF_MUST_CHECK enum belfry_status bf_runs_cancel(struct bf_host *host, struct belfry_str run,
+		struct belfry_str reason, struct belfry_arena *arena, struct belfry_run *ret_run,
+		struct belfry_error *err);
 
 /* at: 0 for the latest due time that is decided. */
 BF_MUST_CHECK enum belfry_status bf_runs_why(struct bf_host *host, struct belfry_str deployment,

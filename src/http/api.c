@@ -95,7 +95,10 @@ static enum belfry_status run(struct bf_api_call *call, struct bf_buf *allow,
 {
 	bf_api_fn function = NULL;
 
-	enum belfry_status status = guard(call->request, err);
+	enum belfry_status status = bf_api_guard(call->api, call->request, &call->token, err);
+	if (status == BELFRY_OK) {
+		status = bf_api_check_media_type(call, err);
+	}
 	if (status == BELFRY_OK) {
 		status = bf_routes_find(call, &function, allow, err);
 	}

@@ -41,14 +41,23 @@ BF_MUST_CHECK enum belfry_status bf_api_read_body(const struct bf_api_call *call
 		json_t **ret_body, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_api_refuse_body(const struct bf_api_call *call,
 		struct belfry_error *err);
-/* The revision that If-Match names; 0: there is no such field, or it is a star. */
+/* The same, of another size than BF_API_BODY_BYTES. */
+BF_MUST_CHECK enum belfry_status bf_api_read_long_body(const struct bf_api_call *call,
+		bool is_needed, size_t max_bytes, json_t **ret_body, struct belfry_error *err);
+/* The revision that the deployment of the path must have by If-Match; 0: there is no such field, or
+ * it is a star. BELFRY_PRECONDITION (api_match.c). */
 BF_MUST_CHECK enum belfry_status bf_api_read_if_match(const struct bf_api_call *call,
 		int64_t *ret_revision, struct belfry_error *err);
 /* Idempotency-Key; empty: there is none. */
+/* The guard lets both media types of JSON in; a merge patch is for PATCH alone. */
+BF_MUST_CHECK enum belfry_status bf_api_check_media_type(const struct bf_api_call *call,
+		struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_api_read_key(const struct bf_api_call *call,
 		struct belfry_str *ret_key, struct belfry_error *err);
 
 /* --- answering (api.c) --- */
+/* Words of the request, cut, for a sentence. */
+struct belfry_str bf_api_cut(struct belfry_str text);
 
 /* *json is taken. BELFRY_OK or BELFRY_NOMEM. */
 BF_MUST_CHECK enum belfry_status bf_api_answer(struct bf_api_call *call, int http_status,
@@ -93,3 +102,4 @@ enum belfry_status bf_api_show_readiness(struct bf_api_call *call, struct belfry
 enum belfry_status bf_api_show_metrics(struct bf_api_call *call, struct belfry_error *err);
 
 #endif
+enum belfry_status bf_api_cancel_run(struct bf_api_call *call, struct belfry_error *err);

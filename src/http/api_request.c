@@ -15,8 +15,7 @@ static bool is_listed(struct belfry_str name, const char *const *names)
 	return false;
 }
 
-/* Words of the request, cut, for a sentence. */
-static struct belfry_str cut(struct belfry_str text)
+struct belfry_str bf_api_cut(struct belfry_str text)
 {
 	size_t len = BF_MIN(text.len, 60);
 
@@ -31,7 +30,7 @@ static enum belfry_status refuse_parameter(struct belfry_str name, const char *c
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf all = {0};
 
-	name = cut(name);
+	name = bf_api_cut(name);
 	if (is_listed(name, later)) {
 		return bf_error_set(err, BELFRY_INVALID,
 				"%.*s: this version does not offer this parameter; leave it out",
@@ -64,7 +63,7 @@ enum belfry_status bf_api_check_parameters(const struct bf_api_call *call, const
 			if (bf_str_equal(name, bf_http_request_parameter(call->request, j).name)) {
 				return bf_error_set(err, BELFRY_INVALID,
 						"%.*s: it is given twice; give it once",
-						BF_STR_ARGS(cut(name)));
+						BF_STR_ARGS(bf_api_cut(name)));
 			}
 		}
 	}
@@ -86,7 +85,7 @@ enum belfry_status bf_api_read_int(const struct bf_api_call *call, const char *n
 	}
 	if (bf_str_parse_int(text, INT64_MIN, INT64_MAX, value) != BELFRY_OK) {
 		return bf_error_set(err, BELFRY_INVALID, "%s: \"%.*s\" is not a whole number", name,
-				BF_STR_ARGS(cut(text)));
+				BF_STR_ARGS(bf_api_cut(text)));
 	}
 	return BELFRY_OK;
 }
@@ -103,7 +102,7 @@ enum belfry_status bf_api_read_time(const struct bf_api_call *call, const char *
 		return bf_error_set(err, BELFRY_INVALID,
 				"%s: \"%.*s\" is not a time like 2026-12-01T09:00:00Z or "
 				"2026-12-01T09:00:00%%2B08:00 (a plus is written %%2B here)",
-				name, BF_STR_ARGS(cut(text)));
+				name, BF_STR_ARGS(bf_api_cut(text)));
 	}
 	return BELFRY_OK;
 }
@@ -119,14 +118,35 @@ enum belfry_status bf_api_read_bool(const struct bf_api_call *call, const char *
 	*value = bf_str_equal(text, BF_STR("true"));
 	if (!*value && !bf_str_equal(text, BF_STR("false"))) {
 		return bf_error_set(err, BELFRY_INVALID, "%s: \"%.*s\" is not true or false", name,
-				BF_STR_ARGS(cut(text)));
+				BF_STR_ARGS(bf_api_cut(text)));
 	}
 	*is_there = true;
 	return BELFRY_OK;
 }
 
+enum belfry_status bf_api_check_media_type(const struct bf_api_call *call, struct belfry_error *err)
+{
+	struct belfry_str patch = BF_STR("application/merge-patch+json");
+	struct belfry_str type = bf_http_request_header(call->request, "Content-Type");
+
+	if (bf_http_request_has_body(call->request) &&
+			bf_http_request_method(call->request) != BF_HTTP_METHOD_PATCH &&
+			bf_str_equal_nocase(bf_str_slice(type, 0, patch.len), patch)) {
+		return bf_error_set(err, BELFRY_MEDIA_TYPE,
+				"Content-Type: the body must be application/json; a merge patch is "
+				"for PATCH alone");
+	}
+	return BELFRY_OK;
+}
+
 enum belfry_status bf_api_read_body(const struct bf_api_call *call, bool is_needed,
 		json_t **ret_body, struct belfry_error *err)
+{
+	return bf_api_read_long_body(call, is_needed, BF_API_BODY_BYTES, ret_body, err);
+}
+
+enum belfry_status bf_api_read_long_body(const struct bf_api_call *call, bool is_needed,
+		size_t max_bytes, json_t **ret_body, struct belfry_error *err)
 {
 	struct belfry_str body = bf_http_request_body(call->request);
 
@@ -138,7 +158,7 @@ enum belfry_status bf_api_read_body(const struct bf_api_call *call, bool is_need
 		return bf_error_set(err, BELFRY_INVALID,
 				"there is no body: send a JSON object, as application/json");
 	}
-	return bf_json_parse(body, BF_API_BODY_BYTES, ret_body, err);
+	return bf_json_parse(body, max_bytes, ret_body, err);
 }
 
 enum belfry_status bf_api_refuse_body(const struct bf_api_call *call, struct belfry_error *err)
@@ -146,29 +166,6 @@ enum belfry_status bf_api_refuse_body(const struct bf_api_call *call, struct bel
 	if (bf_http_request_body(call->request).len > 0) {
 		return bf_error_set(err, BELFRY_INVALID,
 				"this request takes no body: leave it out");
-	}
-	return BELFRY_OK;
-}
-
-enum belfry_status bf_api_read_if_match(const struct bf_api_call *call, int64_t *ret_revision,
-		struct belfry_error *err)
-{
-	const struct bf_http_headers *headers = bf_http_request_headers(call->request);
-	size_t count = bf_http_headers_count(headers, "If-Match");
-	struct belfry_str text = bf_http_headers_get(headers, "If-Match");
-
-	*ret_revision = 0;
-	if (count == 0 || (count == 1 && bf_str_equal(text, BF_STR("*")))) {
-		return BELFRY_OK;
-	}
-	bool is_quoted = text.len > 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
-	if (count > 1 || !is_quoted ||
-			bf_str_parse_int(bf_str_slice(text, 1, text.len - 1), 1, INT64_MAX,
-					ret_revision) != BELFRY_OK) {
-		return bf_error_set(err, BELFRY_PRECONDITION,
-				"If-Match: \"%.*s\" is no ETag of ours; send the ETag as it came, "
-				"like \"3\" with its quotes",
-				BF_STR_ARGS(cut(text)));
 	}
 	return BELFRY_OK;
 }

@@ -1,4 +1,4 @@
-/* Routes of Runs, and of due times: lists, one, Run now, replay, why, due. */
+/* Routes of Runs, and of due times: lists, one, Run now, replay, cancel, why, due. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -160,12 +160,26 @@ enum belfry_status bf_api_list_deployment_runs(struct bf_api_call *call, struct 
 
 /* --- one --- */
 
-enum belfry_status bf_api_show_run(struct bf_api_call *call, struct belfry_error *err)
+/* With its attempts. */
+static enum belfry_status answer_run(struct bf_api_call *call, const struct belfry_run *run,
+		struct belfry_error *err)
 {
 	static const struct belfry_attempt none;
 	struct belfry_attempt *attempts = NULL;
-	struct belfry_run run;
 	size_t count = 0;
+
+	enum belfry_status status = bf_runs_list_attempts(call->host, run->id, &call->arena,
+			&attempts, &count, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	json_t *object = bf_api_new_run(run, attempts != NULL ? attempts : &none, count);
+	return bf_api_answer(call, 200, &object, err);
+}
+
+enum belfry_status bf_api_show_run(struct bf_api_call *call, struct belfry_error *err)
+{
+	struct belfry_run run;
 
 	enum belfry_status status = bf_api_check_parameters(call, no_parameters, NULL, err);
 	if (status == BELFRY_OK) {
@@ -174,15 +188,7 @@ enum belfry_status bf_api_show_run(struct bf_api_call *call, struct belfry_error
 	if (status == BELFRY_OK) {
 		status = bf_runs_get(call->host, call->words[0], &call->arena, &run, err);
 	}
-	if (status == BELFRY_OK) {
-		status = bf_runs_list_attempts(call->host, run.id, &call->arena, &attempts, &count,
-				err);
-	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	json_t *object = bf_api_new_run(&run, attempts != NULL ? attempts : &none, count);
-	return bf_api_answer(call, 200, &object, err);
+	return status == BELFRY_OK ? answer_run(call, &run, err) : status;
 }
 
 /* --- Run now, replay --- */
@@ -242,18 +248,20 @@ enum belfry_status bf_api_run_now(struct bf_api_call *call, struct belfry_error 
 				   : status;
 }
 
-/* The members that a later version carries out are refused by name. */
-static enum belfry_status check_replay_body(struct bf_api_call *call, struct belfry_error *err)
+/* What a later version carries out is refused by name. `body` (owned by the caller) holds the text. */
+static enum belfry_status read_replay(struct bf_api_call *call, json_t **body,
+		struct belfry_str *deployment, struct belfry_error *err)
 {
 	static const char *const later[] = {"as_of", "dry_run"};
-	BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
 	struct bf_json_reader reader;
 
-	enum belfry_status status = bf_api_read_body(call, false, &body, err);
+	enum belfry_status status = bf_api_read_body(call, false, body, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	bf_json_reader_begin(&reader, body, "", err);
+	bf_json_reader_begin(&reader, *body, "", err);
+	(void)bf_json_reader_string(&reader, "deployment_id", BF_JSON_NULLABLE, 1, SIZE_MAX,
+			deployment);
 	for (size_t i = 0; i < BF_COUNT(later); i++) {
 		if (bf_json_reader_has(&reader, later[i])) {
 			bf_json_reader_refuse(&reader, later[i], NULL, BELFRY_INVALID,
@@ -266,15 +274,17 @@ static enum belfry_status check_replay_body(struct bf_api_call *call, struct bel
 
 enum belfry_status bf_api_replay_run(struct bf_api_call *call, struct belfry_error *err)
 {
+	BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
 	BF_CLEANUP(bf_buf_fini) struct bf_buf words = {0};
 	struct bf_run_request request = {0};
+	struct belfry_str deployment = {0};
 
 	enum belfry_status status = bf_api_check_parameters(call, no_parameters, NULL, err);
 	if (status == BELFRY_OK) {
 		status = bf_api_read_key(call, &request.key, err);
 	}
 	if (status == BELFRY_OK) {
-		status = check_replay_body(call, err);
+		status = read_replay(call, &body, &deployment, err);
 	}
 	bf_buf_appendf(&words, "replay %.*s", BF_STR_ARGS(call->words[0]));
 	if (status == BELFRY_OK && bf_buf_status(&words) != BELFRY_OK) {
@@ -282,10 +292,41 @@ enum belfry_status bf_api_replay_run(struct bf_api_call *call, struct belfry_err
 	}
 	request.request = bf_buf_str(&words);
 	if (status == BELFRY_OK) {
-		status = bf_runs_replay(call->host, call->words[0], &request, err);
+		status = bf_runs_replay(call->host, call->words[0], deployment, &request, err);
 	}
 	return status == BELFRY_OK ? answer_made(call, request.run, BELFRY_TRIGGER_REPLAY, err)
 				   : status;
+}
+
+/* --- cancel --- */
+
+static enum belfry_status cancel_run(struct bf_api_call *call, const json_t *body,
+		struct belfry_error *err)
+{
+	struct bf_json_reader reader;
+	struct belfry_str reason = {0};
+	struct belfry_run run = {0};
+
+	bf_json_reader_begin(&reader, body, "", err);
+	(void)bf_json_reader_string(&reader, "reason", BF_JSON_NULLABLE, 0, BF_CANCEL_REASON_BYTES,
+			&reason);
+	enum belfry_status status = bf_json_reader_end(&reader);
+	if (status == BELFRY_OK) {
+		status = bf_runs_cancel(call->host, call->words[0], reason, &call->arena, &run,
+				err);
+	}
+	return status == BELFRY_OK ? answer_run(call, &run, err) : status;
+}
+
+enum belfry_status bf_api_cancel_run(struct bf_api_call *call, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
+
+	enum belfry_status status = bf_api_check_parameters(call, no_parameters, NULL, err);
+	if (status == BELFRY_OK) {
+		status = bf_api_read_body(call, false, &body, err);
+	}
+	return status == BELFRY_OK ? cancel_run(call, body, err) : status;
 }
 
 /* --- due times --- */

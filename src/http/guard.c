@@ -80,8 +80,9 @@ enum belfry_status bf_http_guard_check_media_type(const struct bf_http_headers *
 		end--;
 	}
 	if (bf_http_headers_count(headers, "Content-Type") != 1 ||
-			!bf_str_equal_nocase(bf_str_slice(text, 0, end),
-					BF_STR("application/json"))) {
+			(!bf_str_equal_nocase(text, BF_STR("application/json")) &&
+					!bf_str_equal_nocase(text,
+							BF_STR("application/merge-patch+json")))) {
 		return bf_error_set(err, BELFRY_MEDIA_TYPE,
 				"Content-Type: the body must be application/json");
 	}

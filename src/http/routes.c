@@ -33,7 +33,7 @@ static const struct route routes[] = {
 		{BF_HTTP_METHOD_GET, "v1/runs/{}", bf_api_show_run},
 		{BF_HTTP_METHOD_GET, "v1/runs/{}/output", bf_api_show_output},
 		{BF_HTTP_METHOD_POST, "v1/runs/{}/replay", bf_api_replay_run},
-		{BF_HTTP_METHOD_POST, "v1/runs/{}/cancel", NULL},
+		{BF_HTTP_METHOD_POST, "v1/runs/{}/cancel", bf_api_cancel_run},
 		{BF_HTTP_METHOD_GET, "v1/sessions/{}", NULL},
 		{BF_HTTP_METHOD_PATCH, "v1/sessions/{}", NULL},
 		{BF_HTTP_METHOD_GET, "v1/sessions/{}/events", NULL},

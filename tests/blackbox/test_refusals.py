@@ -243,7 +243,7 @@ PARAMETERS = [
     ('/v1/deployments', 'limit', ['x', '', '1.5', '1' * 40]),
     ('/v1/deployments', 'enabled', ['yes', '', '1']),
     ('/v1/deployments', 'name', ['']),
-    ('/v1/deployments', 'label', ['a=b']),
+    ('/v1/deployments', 'label', ['', 'a', '=b']),
     ('/v1/deployments', 'cursor', ['x' * 3000, '\x00', '../..']),
     ('/v1/runs', 'limit', ['x', '']),
     ('/v1/runs', 'status', ['x', '', 'completed', 'COMPLETED,', ',']),
@@ -284,7 +284,7 @@ def test_what_is_not_there_is_not_found(shared_server, path):
 
 
 LATER = [('POST', '/v1/deployments/{}/backfill'), ('PUT', '/v1/deployments/{}/occurrences/2030-01-01T00:00:00Z'),
-         ('POST', '/v1/runs/{}/cancel'), ('GET', '/v1/sessions/{}'), ('POST', '/v1/preview'), ('GET', '/v1/forecast'),
+         ('GET', '/v1/sessions/{}'), ('POST', '/v1/preview'), ('GET', '/v1/forecast'),
          ('POST', '/v1/apply'), ('POST', '/v1/pause'), ('POST', '/v1/resume'), ('PATCH', '/v1/settings'),
          ('GET', '/v1/calendars'), ('GET', '/v1/owners'), ('GET', '/v1/tokens'), ('GET', '/v1/audit'),
          ('GET', '/v1/replicas'), ('GET', '/v1/events'), ('POST', '/v1/login'), ('POST', '/v1/logout'),
@@ -326,7 +326,7 @@ def test_run_now_and_replay_refuse_what_they_do_not_know(shared_server, kept):
 def test_an_edit_with_an_old_etag_changes_nothing(shared_server, kept):
     path = f'/v1/deployments/{kept.id}'
     etag = shared_server.api('GET', path).headers['ETag']
-    for match in ('"999"', '3', '"x"', '""', 'W/' + etag, etag + ', "1"'):
+    for match in ('"999"', '3', '"x"', '""', 'W/' + etag, etag + ' "1"', '"998", "999"'):
         reply = shared_server.api('PATCH', path, {'prompt': 'x'}, {'If-Match': match})
         expect_refusal(reply, 412, 'PRECONDITION_FAILED')
     assert kept.look() == kept.before

@@ -476,6 +476,35 @@ static enum belfry_status fake_due(struct belfry_provider *provider, struct belf
 	return leave(fake, BELFRY_OK);
 }
 
+/* Those that are queued can be, and those that were. */
+static enum belfry_status fake_cancel(struct belfry_provider *provider, struct belfry_id run,
+		struct belfry_str message, struct belfry_error *err)
+{
+	struct fake_provider *fake = fake_of(provider);
+	enum belfry_status status = enter(fake, FAKE_CANCEL, err);
+
+	(void)message;
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	for (size_t i = 0; i < fake->run_count; i++) {
+		struct belfry_run *found = &fake->runs[i].run;
+		if (memcmp(&found->id, &run, sizeof(run)) != 0) {
+			continue;
+		}
+		if (found->status != BELFRY_STATUS_QUEUED &&
+				found->status != BELFRY_STATUS_CANCELLED) {
+			return leave(fake, BELFRY_CONFLICT);
+		}
+		found->state = BELFRY_RUN_CANCELLED;
+		found->status = BELFRY_STATUS_CANCELLED;
+		found->finished_at = found->created_at;
+		found->error = BELFRY_RUN_ERROR_CANCELLED;
+		return leave(fake, BELFRY_OK);
+	}
+	return leave(fake, BELFRY_NOT_FOUND);
+}
+
 static const struct belfry_provider_more_ops more_ops = {
 		.size = sizeof(more_ops),
 		.state = fake_state,
@@ -483,6 +512,7 @@ static const struct belfry_provider_more_ops more_ops = {
 		.attempts = fake_attempts,
 		.metrics = fake_metrics,
 		.due = fake_due,
+		.cancel = fake_cancel,
 };
 
 static const struct belfry_provider_ops ops = {

@@ -26,6 +26,7 @@ enum fake_method {
 	FAKE_ATTEMPTS,
 	FAKE_METRICS,
 	FAKE_DUE,
+	FAKE_CANCEL,
 	FAKE_METHOD_COUNT
 };
 

@@ -217,7 +217,7 @@ static const struct refusal refusals[] = {
 		/* targets */
 		BAD("{\"name\":\"a\"," RULE ",\"target\":{}}", "/target/kind", "kind"),
 		BAD("{\"name\":\"a\"," RULE ",\"target\":{\"kind\":\"exec\",\"command\":[\"x\"]}}",
-				"/target/kind", "this version does not offer \"exec\""),
+				"/target/command/0", "absolute path"),
 		BAD("{\"name\":\"a\"," RULE ",\"target\":{\"kind\":\"remote\",\"url\":\"x\"}}",
 				"/target/kind", "this version does not offer \"remote\""),
 		BAD("{\"name\":\"a\"," RULE ",\"target\":{\"kind\":\"chat\",\"url\":\"x\"}}",
@@ -446,7 +446,13 @@ static void a_patch_is_refused_like_a_create(void **state)
 static void if_match_decides_between_two_editors(void **state)
 {
 	static const char *const stale[] = {"If-Match: \"1\"\r\n", "If-Match: W/\"2\"\r\n",
-			"If-Match: 2\r\n", "If-Match: \"x\"\r\n", "If-Match: \"-2\"\r\n"};
+			"If-Match: 2\r\n", "If-Match: \"x\"\r\n", "If-Match: \"-2\"\r\n",
+			"If-Match: \r\n", "If-Match: ,\r\n", "If-Match: \"2\r\n",
+			"If-Match: \"2\" \"2\"\r\n", "If-Match: \"1\", \"3\"\r\n",
+			"If-Match: \"1\", W/\"2\"\r\n", "If-Match: \"1\"\r\nIf-Match: \"7\"\r\n"};
+	static const char *const good[] = {"If-Match: \"1\", \"3\"\r\n",
+			"If-Match: \"a,\\b\" , ,\"4\"\r\n", "If-Match: W/\"1\",\"5\"\r\n",
+			"If-Match: \"1\"\r\nIf-Match: \"6\"\r\n"};
 	struct api_fixture *f = *state;
 	char id[BELFRY_ID_TEXT_BYTES];
 	char path[100];
@@ -462,7 +468,72 @@ static void if_match_decides_between_two_editors(void **state)
 	assert_int_equal(api_ask(f, "DELETE", path, "If-Match: \"1\"\r\n", NULL), 412);
 	assert_int_equal(api_ask(f, "PATCH", path, "If-Match: *\r\n", "{\"prompt\":\"3\"}"), 200);
 	assert_string_equal(api_text(f, "prompt"), "3");
-	assert_int_equal(api_ask(f, "DELETE", path, "If-Match: \"3\"\r\n", NULL), 204);
+	for (size_t i = 0; i < BF_COUNT(good); i++) {
+		assert_int_equal(api_ask(f, "PATCH", path, good[i], "{\"prompt\":\"4\"}"), 200);
+	}
+	assert_int_equal(api_ask(f, "DELETE", path, "If-Match: \"3\"\r\n", NULL), 412);
+	assert_int_equal(api_ask(f, "DELETE", path, "If-Match: \"3\", \"7\"\r\n", NULL), 204);
+	assert_int_equal(api_ask(f, "DELETE", path, "If-Match: \"3\", \"7\"\r\n", NULL), 404);
+}
+
+static void a_merge_patch_has_a_media_type_of_its_own(void **state)
+{
+	struct api_fixture *f = *state;
+	struct bf_buf request = {0};
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	api_make_deployment(f, "a", id);
+	bf_buf_appendf(&request,
+			"PATCH /v1/deployments/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+			"application/merge-patch+json; charset=utf-8\r\nContent-Length: 14\r\n"
+			"Connection: close\r\n\r\n{\"prompt\":\"p\"}",
+			id);
+	struct client client = client_open(f->port);
+	client_send(&client, bf_buf_str(&request));
+	struct reply reply = client_read(&client, false);
+	client_close(&client);
+	assert_int_equal(reply.status, 200);
+	reply_fini(&reply);
+	bf_buf_fini(&request);
+}
+
+static size_t count_items(struct api_fixture *f, const char *path)
+{
+	api_expect(f, "GET", path, NULL, 200, "");
+	return json_array_size(api_member(f, "items"));
+}
+
+static void a_list_can_be_asked_for_by_label(void **state)
+{
+	static const char *const bad[] = {"", "team", "=ops"};
+	struct api_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	char path[200];
+
+	for (int i = 0; i < 60; i++) {
+		(void)snprintf(path, sizeof(path), "n%02d", i);
+		api_make_deployment(f, path, id);
+		if (i % 20 == 19) {
+			path_of(path, sizeof(path), id, "");
+			api_expect(f, "PATCH", path, "{\"labels\":{\"team\":\"a=b\",\"x\":\"\"}}",
+					200, "");
+		}
+	}
+	assert_int_equal(count_items(f, "/v1/deployments?label=team=a=b"), 3);
+	assert_int_equal(count_items(f, "/v1/deployments?label=x="), 3);
+	assert_int_equal(count_items(f, "/v1/deployments?label=team=a"), 0);
+	assert_int_equal(count_items(f, "/v1/deployments?label=tea=a=b"), 0);
+	assert_int_equal(count_items(f, "/v1/deployments?label=team=a%3Db&limit=2"), 2);
+	(void)snprintf(path, sizeof(path), "/v1/deployments?label=x=&limit=2&cursor=%s",
+			api_text(f, "next_cursor"));
+	assert_int_equal(count_items(f, path), 1);
+	assert_true(json_is_null(api_member(f, "next_cursor")));
+	assert_int_equal(count_items(f, "/v1/deployments?label=x=&name=n19"), 1);
+	assert_int_equal(count_items(f, "/v1/deployments?label=x=&name=n18"), 0);
+	for (size_t i = 0; i < BF_COUNT(bad); i++) {
+		(void)snprintf(path, sizeof(path), "/v1/deployments?label=%s", bad[i]);
+		api_expect(f, "GET", path, NULL, 400, "INVALID_REQUEST");
+	}
 }
 
 static void disable_says_why_and_enable_forgets_it(void **state)
@@ -526,12 +597,6 @@ static void what_is_not_there_is_answered_alike(void **state)
 		assert_int_equal(json_object_del(f->json, "request_id"), 0);
 		assert_int_equal(json_object_size(f->json), 5);
 	}
-}
-
-static size_t count_items(struct api_fixture *f, const char *path)
-{
-	api_expect(f, "GET", path, NULL, 200, "");
-	return json_array_size(api_member(f, "items"));
 }
 
 static void a_list_goes_page_by_page_and_can_be_filtered(void **state)
@@ -734,6 +799,8 @@ int run_api_deployment_tests(void)
 			CASE(a_patch_merges_and_null_is_the_default),
 			CASE(a_patch_is_refused_like_a_create),
 			CASE(if_match_decides_between_two_editors),
+			CASE(a_merge_patch_has_a_media_type_of_its_own),
+			CASE(a_list_can_be_asked_for_by_label),
 			CASE(disable_says_why_and_enable_forgets_it),
 			CASE(a_deleted_deployment_is_gone_and_its_runs_stay),
 			CASE(what_is_not_there_is_answered_alike),

@@ -48,6 +48,14 @@ static const char *run_path(struct runs_fixture *f, const struct belfry_run *run
 	return f->path;
 }
 
+/* A status needs a state that it goes with. */
+static void put_status(struct belfry_run *run, enum belfry_run_status status)
+{
+	run->state = status == BELFRY_STATUS_QUEUED ? BELFRY_RUN_QUEUED : BELFRY_RUN_DISPATCHED;
+	run->status = status;
+	run->finished_at = belfry_run_status_is_terminal(status) ? run->created_at : 0;
+}
+
 static size_t count_items(struct runs_fixture *f, const char *path)
 {
 	api_expect(&f->api, "GET", path, NULL, 200, "");
@@ -107,10 +115,10 @@ static void t062_runs_are_filtered_by_deployment_status_trigger_and_time(void **
 	struct runs_fixture *f = *state;
 	struct fake_provider *fake = &f->api.host.fake;
 
-	fake_add_run(fake, f->id, DUE)->status = BELFRY_STATUS_COMPLETED;
-	fake_add_run(fake, f->id, DUE + BELFRY_HOUR)->status = BELFRY_STATUS_FAILED;
+	put_status(fake_add_run(fake, f->id, DUE), BELFRY_STATUS_COMPLETED);
+	put_status(fake_add_run(fake, f->id, DUE + BELFRY_HOUR), BELFRY_STATUS_FAILED);
 	fake_add_run(fake, f->id, 0)->trigger = BELFRY_TRIGGER_MANUAL;
-	fake_add_run(fake, "other", DUE)->status = BELFRY_STATUS_FAILED;
+	put_status(fake_add_run(fake, "other", DUE), BELFRY_STATUS_FAILED);
 	assert_int_equal(count_items(f, path_of(f, "/runs")), 3);
 	assert_int_equal(count_items(f, path_of(f, "/runs?status=FAILED")), 1);
 	assert_int_equal(count_items(f, path_of(f, "/runs?status=FAILED,COMPLETED")), 2);
@@ -139,6 +147,63 @@ static void t056_t057_run_now_makes_a_run_each_time_without_due_time(void **stat
 			"INVALID_REQUEST");
 	api_expect(&f->api, "POST", "/v1/deployments/" NONE "/runs", NULL, 404, "NOT_FOUND");
 	assert_int_equal(f->api.host.fake.run_count, 2);
+}
+
+/* "Here" is the deployment that the request names. */
+static void t055_a_run_of_another_deployment_is_not_replayed_here(void **state)
+{
+	struct runs_fixture *f = *state;
+	struct belfry_run *source = fake_add_run(&f->api.host.fake, f->id, DUE);
+	char other[BELFRY_ID_TEXT_BYTES];
+	char body[100];
+
+	api_make_deployment(&f->api, "b", other);
+	(void)snprintf(body, sizeof(body), "{\"deployment_id\":\"%s\"}", other);
+	api_expect(&f->api, "POST", run_path(f, source, "/replay"), body, 404, "NOT_FOUND");
+	api_expect(&f->api, "POST", f->path, "{\"deployment_id\":\"x\"}", 404, "NOT_FOUND");
+	api_expect(&f->api, "POST", f->path, "{\"deployment_id\":7}", 400, "INVALID_REQUEST");
+	assert_string_equal(api_text(&f->api, "pointer"), "/deployment_id");
+	assert_int_equal(f->api.host.fake.run_count, 1);
+	(void)snprintf(body, sizeof(body), "{\"deployment_id\":\"%s\"}", f->id);
+	api_expect(&f->api, "POST", run_path(f, source, "/replay"), body, 202, "");
+	assert_string_equal(api_text(&f->api, "deployment_id"), f->id);
+}
+
+static void a_cancelled_run_is_answered_and_again_the_same(void **state)
+{
+	struct runs_fixture *f = *state;
+	struct belfry_run *run = fake_add_run(&f->api.host.fake, f->id, DUE);
+
+	api_expect(&f->api, "POST", run_path(f, run, "/cancel"), "{\"reason\":\"no need\"}", 200,
+			"");
+	assert_string_equal(api_text(&f->api, "status"), "CANCELLED");
+	assert_string_equal(api_text(&f->api, "dispatch_state"), "cancelled");
+	assert_true(json_is_array(api_member(&f->api, "attempts")));
+	api_expect(&f->api, "POST", f->path, NULL, 200, "");
+	assert_string_equal(api_text(&f->api, "status"), "CANCELLED");
+}
+
+static void a_run_that_cannot_be_cancelled_says_why(void **state)
+{
+	static const char *const bad[] = {"{\"reason\":7}", "{\"why\":\"x\"}", "[]", "{"};
+	struct runs_fixture *f = *state;
+	struct belfry_run *run = fake_add_run(&f->api.host.fake, f->id, DUE);
+
+	for (size_t i = 0; i < BF_COUNT(bad); i++) {
+		api_expect(&f->api, "POST", run_path(f, run, "/cancel"), bad[i], 400,
+				"INVALID_REQUEST");
+	}
+	assert_int_equal(f->api.host.fake.calls[FAKE_CANCEL], 0);
+	put_status(run, BELFRY_STATUS_COMPLETED);
+	api_expect(&f->api, "POST", f->path, NULL, 409, "CONFLICT");
+	check_contains(bf_str(api_text(&f->api, "detail")), "as COMPLETED");
+	put_status(run, BELFRY_STATUS_RUNNING);
+	api_expect(&f->api, "POST", f->path, NULL, 409, "CONFLICT");
+	check_contains(bf_str(api_text(&f->api, "detail")), "admitted");
+	api_expect(&f->api, "POST", "/v1/runs/" NONE "/cancel", NULL, 404, "NOT_FOUND");
+	api_expect(&f->api, "POST", "/v1/runs/x/cancel", NULL, 404, "NOT_FOUND");
+	f->api.host.fake.fails[FAKE_CANCEL] = BELFRY_CANNOT;
+	api_expect(&f->api, "POST", run_path(f, run, "/cancel"), NULL, 409, "SCHEDULE_UNAVAILABLE");
 }
 
 static void a_request_key_makes_one_run(void **state)
@@ -209,15 +274,15 @@ static void a_run_is_shown_with_every_member_and_its_attempts(void **state)
 	struct fake_provider *fake = &f->api.host.fake;
 	struct belfry_run *run = fake_add_run(fake, f->id, DUE);
 
-	run->state = BELFRY_RUN_FAILED;
-	run->status = BELFRY_STATUS_FAILED;
+	put_status(run, BELFRY_STATUS_FAILED);
 	run->error = BELFRY_RUN_ERROR_TIMEOUT;
 	run->detail = BF_STR("curl: (28) at /var/lib");
 	run->started_at = DUE + 4 * BELFRY_MILLISECOND;
 	run->session = BF_STR("s");
 	run->attempt = 2;
 	run->flags = BELFRY_RUN_F_OUTPUT_TRUNCATED;
-	fake->attempts[0] = (struct belfry_attempt){.number = 1,
+	fake->attempts[0] = (struct belfry_attempt){.run = run->id,
+			.number = 1,
 			.step = BELFRY_STEP_TURN,
 			.fence = 7,
 			.started_at = DUE,
@@ -225,7 +290,8 @@ static void a_run_is_shown_with_every_member_and_its_attempts(void **state)
 			.error = BELFRY_RUN_ERROR_TARGET_ANSWERED,
 			.message = BF_STR("the target answered 503"),
 			.detail = BF_STR("curl /var/lib")};
-	fake->attempts[1] = (struct belfry_attempt){.number = 2,
+	fake->attempts[1] = (struct belfry_attempt){.run = run->id,
+			.number = 2,
 			.step = BELFRY_STEP_SESSION,
 			.started_at = DUE};
 	fake->attempt_count = 2;
@@ -291,9 +357,13 @@ static void output_is_text_and_can_be_had_in_ranges(void **state)
 	struct belfry_run *run = fake_add_run(&f->api.host.fake, f->id, DUE);
 	char field[80];
 
-	assert_int_equal(bf_store_output_put(f->api.host.store, run->id, BF_STR("text/html"),
-					 BF_STR("0123456789"), NULL),
-			BELFRY_OK);
+	const struct belfry_output output = {
+			.run = run->id,
+			.fence = 1,
+			.content_type = BF_STR("text/html"),
+			.bytes = BF_STR("0123456789"),
+	};
+	assert_int_equal(bf_store_output_write(f->api.host.store, &output, NULL), BELFRY_OK);
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
 		(void)snprintf(field, sizeof(field), rows[i].range != NULL ? "Range: %s\r\n" : "%s",
 				rows[i].range != NULL ? rows[i].range : "");
@@ -420,6 +490,9 @@ int run_api_run_tests(void)
 			CASE(a_request_key_makes_one_run),
 			CASE(a_request_key_has_a_form),
 			CASE(t054_a_replay_names_its_source),
+			CASE(t055_a_run_of_another_deployment_is_not_replayed_here),
+			CASE(a_cancelled_run_is_answered_and_again_the_same),
+			CASE(a_run_that_cannot_be_cancelled_says_why),
 			CASE(a_run_is_shown_with_every_member_and_its_attempts),
 			CASE(lateness_is_that_of_the_start),
 			CASE(output_is_text_and_can_be_had_in_ranges),

@@ -112,9 +112,11 @@ static void b15_a_body_that_is_not_json_is_refused_on_every_route(void **state)
 	for (size_t i = 0; i < BF_COUNT(all_routes); i++) {
 		for (size_t t = 0; t < BF_COUNT(types) && !all_routes[i].is_health; t++) {
 			(void)snprintf(fields, sizeof(fields), "Host: localhost\r\n%s", types[t]);
-			assert_int_equal(ask_raw(f, all_routes[i].method, all_routes[i].path,
-							 fields, "{}"),
-					415);
+			/* The one exception: a merge patch for PATCH (RFC 7396). */
+			bool is_patch = strcmp(all_routes[i].method, "PATCH") == 0 && t == 3;
+			int status = ask_raw(f, all_routes[i].method, all_routes[i].path, fields,
+					"{}");
+			assert_true(is_patch ? status != 415 : status == 415);
 		}
 	}
 }
@@ -163,9 +165,8 @@ static void what_a_later_version_offers_is_said_to_be_so(void **state)
 			{"GET", "/v1/calendars/x"}, {"GET", "/v1/owners"}, {"GET", "/v1/tokens"},
 			{"GET", "/v1/audit"}, {"GET", "/v1/replicas"}, {"GET", "/v1/events"},
 			{"POST", "/v1/login"}, {"POST", "/v1/logout"}, {"GET", "/openapi.json"},
-			{"POST", "/v1/runs/" NONE "/cancel"}, {"GET", "/v1/sessions/x"},
-			{"GET", "/v1/sessions/x/events"}, {"PATCH", "/v1/sessions/x"},
-			{"POST", "/v1/deployments/" NONE "/backfill"},
+			{"GET", "/v1/sessions/x"}, {"GET", "/v1/sessions/x/events"},
+			{"PATCH", "/v1/sessions/x"}, {"POST", "/v1/deployments/" NONE "/backfill"},
 			{"PUT", "/v1/deployments/" NONE "/occurrences/x"}, {"POST", "/v1/tokens"}};
 	struct api_fixture *f = *state;
 
