@@ -37,6 +37,31 @@ static void schedules_are_read_page_by_page(struct belfry_store_trial *trial)
 	CHECK(trial, bf_suite_is(list.rows[0].id, "b"));
 }
 
+static void revisions_are_read_without_what_they_say(struct belfry_store_trial *trial)
+{
+	struct belfry_list list = {.kind = BELFRY_LIST_REVISIONS, .limit = 2};
+
+	(void)bf_suite_put(trial, "b", 3, BELFRY_TIME_NEVER);
+	(void)bf_suite_put(trial, "ab", 2, bf_suite_due(trial, 0));
+	struct belfry_advance_item removal = {.schedule = bf_suite_str("a"),
+			.expect_version = bf_suite_put(trial, "a", 1, BELFRY_TIME_NEVER),
+			.flags = BELFRY_ADVANCE_F_REMOVE,
+			.remove_revision = 7,
+			.cursor = BELFRY_TIME_NEVER,
+			.decided_at = trial->start};
+	REQUIRE(trial, bf_suite_advance_item(trial, nobody, &removal) == BELFRY_OK);
+	bf_suite_list(trial, &list);
+	REQUIRE(trial, list.count == 2 && list.has_more);
+	CHECK(trial, bf_suite_is(list.rows[0].id, "a") && list.rows[0].is_removed);
+	CHECK(trial, list.rows[0].revision == 7);
+	CHECK(trial, bf_suite_is(list.rows[1].id, "ab") && !list.rows[1].is_removed);
+	CHECK(trial, list.rows[1].revision == 2 && list.rows[1].definition.len == 0);
+	list.after_text = list.rows[1].id;
+	bf_suite_list(trial, &list);
+	REQUIRE(trial, list.count == 1 && !list.has_more);
+	CHECK(trial, bf_suite_is(list.rows[0].id, "b") && list.rows[0].revision == 3);
+}
+
 static void named_schedules_are_those_alone(struct belfry_store_trial *trial)
 {
 	struct belfry_str ids[3] = {bf_suite_str("a"), bf_suite_str("b"), bf_suite_str("x")};
@@ -281,6 +306,8 @@ static void b13_open_runs_are_counted(struct belfry_store_trial *trial)
 const struct belfry_store_case bf_suite_lists[] = {
 		{"l14_due_rows_come_oldest_first", l14_due_rows_come_oldest_first},
 		{"schedules_are_read_page_by_page", schedules_are_read_page_by_page},
+		{"revisions_are_read_without_what_they_say",
+				revisions_are_read_without_what_they_say},
 		{"named_schedules_are_those_alone", named_schedules_are_those_alone},
 		{"t058_runs_of_every_trigger_come_newest_first",
 				t058_runs_of_every_trigger_come_newest_first},

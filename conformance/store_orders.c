@@ -20,6 +20,7 @@ struct actor {
 	bool stored_turn;
 	bool is_stale; /* was told that it is over */
 	bool has_disabled;
+	bool has_concluded; /* and thereby dispatched it */
 };
 
 struct world {
@@ -78,6 +79,14 @@ static void renew(struct world *world, struct actor *self, struct actor *other)
 	(void)other;
 	CHECK(world->trial, status == BELFRY_OK || status == BELFRY_STALE);
 	self->is_stale |= status == BELFRY_STALE;
+	if (status == BELFRY_OK) {
+		bool is_told = beat.cancelled_count > 0;
+		CHECK(world->trial,
+				is_told ==
+						(world->seen.state == BELFRY_RUN_CANCELLED &&
+								bf_suite_same_id(world->seen.holder,
+										self->id)));
+	}
 	self->beat = status == BELFRY_OK ? beat.beat : self->beat;
 }
 
@@ -201,13 +210,54 @@ static void disable(struct world *world, struct actor *self, struct actor *other
 	self->has_disabled |= status == BELFRY_OK;
 }
 
-/* --- what must hold --- */
+/* --- what the host says --- */
 
 static bool is_final(enum belfry_run_state state)
 {
 	return state != BELFRY_RUN_QUEUED && state != BELFRY_RUN_DELAYED &&
 			state != BELFRY_RUN_DISPATCHING;
 }
+
+static bool is_terminal(enum belfry_run_status status)
+{
+	return belfry_run_status_is_terminal(status);
+}
+
+static void cancel(struct world *world, struct actor *self, struct actor *other)
+{
+	const struct belfry_run *seen = &world->seen;
+	struct belfry_record record = {.kind = BELFRY_RECORD_CANCELLED_BY_HOST,
+			.run = world->run,
+			.error = BELFRY_RUN_ERROR_CANCELLED};
+	bool is_allowed = seen->status == BELFRY_STATUS_CANCELLED || !is_final(seen->state);
+
+	(void)self;
+	(void)other;
+	CHECK(world->trial,
+			bf_suite_record(world->trial, &record) ==
+					(is_allowed ? BELFRY_OK : BELFRY_CONFLICT));
+}
+
+static void conclude(struct world *world, struct actor *self, struct actor *other)
+{
+	const struct belfry_run *seen = &world->seen;
+	struct belfry_record record = {.kind = BELFRY_RECORD_CONCLUDED,
+			.run = world->run,
+			.status = BELFRY_STATUS_COMPLETED};
+	bool may_have_ended = seen->started_at != 0 && seen->session.len > 0;
+	enum belfry_status expected = BELFRY_STALE;
+
+	(void)other;
+	if (is_terminal(seen->status)) {
+		expected = seen->status == record.status ? BELFRY_OK : BELFRY_CONFLICT;
+	} else if (seen->state == BELFRY_RUN_DISPATCHED || may_have_ended) {
+		expected = BELFRY_OK;
+		self->has_concluded |= seen->state != BELFRY_RUN_DISPATCHED;
+	}
+	CHECK(world->trial, bf_suite_record(world->trial, &record) == expected);
+}
+
+/* --- what must hold --- */
 
 static void check_world(struct world *world)
 {
@@ -223,6 +273,10 @@ static void check_world(struct world *world)
 	}
 	if (is_final(before->state)) {
 		CHECK(trial, now.state == before->state);
+	}
+	if (is_terminal(before->status)) {
+		CHECK(trial, now.status == before->status);
+		CHECK(trial, now.finished_at == before->finished_at);
 	}
 	CHECK(trial, before->started_at == 0 || now.started_at == before->started_at);
 	CHECK(trial, (now.state == BELFRY_RUN_DISPATCHING) <= !bf_suite_is_zero(now.holder));
@@ -240,7 +294,8 @@ static void check_end(struct world *world)
 	CHECK(world->trial, !(a->stored_turn && b->stored_turn));
 	CHECK(world->trial,
 			(world->seen.state == BELFRY_RUN_DISPATCHED) ==
-					(a->stored_turn || b->stored_turn));
+					(a->stored_turn || b->stored_turn || a->has_concluded ||
+							b->has_concluded));
 	CHECK(world->trial, !(a->stored_session && b->stored_session));
 }
 
@@ -377,11 +432,48 @@ static void a_claimer_and_a_disable(struct belfry_store_trial *trial)
 	run_orders(trial, claimer, editor);
 }
 
+static void a_holder_and_the_host(struct belfry_store_trial *trial)
+{
+	static const struct step holder[] = {{"claim", claim}, {"session", record_session},
+			{"retry", retry}, {"claim", claim}, {"turn", record_turn}, {"renew", renew},
+			{NULL, NULL}};
+	static const struct step host[] = {{"cancel", cancel}, {"conclude", conclude},
+			{"cancel", cancel}, {NULL, NULL}};
+
+	run_orders(trial, holder, host);
+}
+
+static void a_holder_and_a_host_that_concludes(struct belfry_store_trial *trial)
+{
+	static const struct step holder[] = {{"claim", claim}, {"session", record_session},
+			{"turn", record_turn}, {"renew", renew}, {NULL, NULL}};
+	static const struct step host[] = {{"conclude", conclude}, {"conclude", conclude},
+			{"cancel", cancel}, {"conclude", conclude}, {NULL, NULL}};
+
+	run_orders(trial, holder, host);
+}
+
+static void a_holder_and_a_successor_that_cancels(struct belfry_store_trial *trial)
+{
+	static const struct step holder[] = {{"claim", claim}, {"session", record_session},
+			{"renew", renew}, {"turn", record_turn}, {NULL, NULL}};
+	static const struct step successor[] = {{"observe", observe}, {"dead", declare_dead},
+			{"take-over", take_over}, {"cancel", cancel}, {"renew", renew},
+			{"turn", record_turn}, {NULL, NULL}};
+
+	run_orders(trial, holder, successor);
+}
+
 const struct belfry_store_case bf_suite_orders[] = {
 		{"t033_two_claimers_in_every_order", two_claimers},
 		{"t036_a_holder_and_its_successor_in_every_order", a_holder_and_its_successor},
 		{"t036_a_retry_and_two_claimers_in_every_order", a_retry_and_two_claimers},
 		{"t016_two_planners_and_a_death_in_every_order", two_planners_and_a_death},
 		{"t045_a_claimer_and_a_disable_in_every_order", a_claimer_and_a_disable},
+		{"a_holder_and_a_host_that_cancels_in_every_order", a_holder_and_the_host},
+		{"b19_a_holder_and_a_host_that_concludes_in_every_order",
+				a_holder_and_a_host_that_concludes},
+		{"a_holder_and_a_successor_that_cancels_in_every_order",
+				a_holder_and_a_successor_that_cancels},
 		{NULL, NULL},
 };

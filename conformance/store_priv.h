@@ -23,6 +23,7 @@ extern const struct belfry_store_case bf_suite_steps[];
 extern const struct belfry_store_case bf_suite_requests[];
 extern const struct belfry_store_case bf_suite_claims[];
 extern const struct belfry_store_case bf_suite_records[];
+extern const struct belfry_store_case bf_suite_hosts[];
 extern const struct belfry_store_case bf_suite_lists[];
 extern const struct belfry_store_case bf_suite_prunes[];
 extern const struct belfry_store_case bf_suite_documents[];

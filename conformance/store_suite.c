@@ -7,7 +7,7 @@
 
 static const struct belfry_store_case *const tables[] = {bf_suite_beats, bf_suite_schedules,
 		bf_suite_steps, bf_suite_requests, bf_suite_claims, bf_suite_records,
-		bf_suite_lists, bf_suite_prunes, bf_suite_documents, bf_suite_races,
+		bf_suite_hosts, bf_suite_lists, bf_suite_prunes, bf_suite_documents, bf_suite_races,
 		bf_suite_orders};
 
 #define TABLE_COUNT (sizeof(tables) / sizeof(tables[0]))

@@ -98,12 +98,13 @@ struct belfry_beat {
 	struct belfry_incarnation *living; /* RENEW: all that have not ended, this one too */
 	size_t living_count;
 	/* RENEW: Runs of this incarnation that the host cancelled while they were dispatching, within the
-	 * last BELFRY_CANCELLED_TOLD; each may be named by several beats. */
+	 * last BELFRY_CANCELLED_TOLD (or four beats, where these take longer); each is named by every beat
+	 * of that time. */
 	struct belfry_id *cancelled;
 	size_t cancelled_count;
 };
 
-/* A holder that misses a cancel for so long is dead, or records something and is refused. */
+/* A holder that hears of no cancel for so long is dead, or records something and is refused. */
 #define BELFRY_CANCELLED_TOLD BELFRY_MINUTE
 
 /* ---- schedules --------------------------------------------------------------------------------- */
@@ -272,10 +273,15 @@ enum belfry_record_kind {
 	BELFRY_RECORD_FAILED, /* failed with `error` */
 	BELFRY_RECORD_CANCELLED, /* cancelled with `error` */
 	BELFRY_RECORD_RELEASED,  /* handed back by a clean stop: queued, no holder, attempt - 1 */
-	/* Two that the host asks for, whoever holds the Run: no fence is asked for, none is changed.
-	 * CONCLUDED: how its turn ended; a Run that is dispatching and has its Session stored becomes
-	 * dispatched by it (turn empty). CANCELLED_BY_HOST: a Run that is queued, delayed or dispatching
-	 * becomes cancelled, and keeps its holder, who learns of it by its next beat. */
+	/* Two that the host asks for, whoever holds the Run: no fence is asked for, none is changed, and
+	 * no row in `attempts` is written.
+	 * CONCLUDED: how its turn ended. A Run that is open, has started and has its Session stored
+	 * (LOCAL_SESSION: always) becomes dispatched by it, with an empty turn, and leaves the queue where
+	 * it waits for another attempt.
+	 * CANCELLED_BY_HOST: a Run that is queued, delayed or dispatching becomes cancelled. One that waits
+	 * leaves the queue; one that is dispatching keeps its holder, who learns of it by its next beat, and
+	 * whose own records are STALE from now on.
+	 * To say again what has become of the Run is OK and changes nothing. */
 	BELFRY_RECORD_CONCLUDED,
 	BELFRY_RECORD_CANCELLED_BY_HOST
 };
@@ -302,9 +308,10 @@ struct belfry_record {
 	bool write_attempt; /* keep a row in `attempts`; at most BELFRY_ATTEMPTS_KEPT numbers back */
 	belfry_time attempt_started_at;
 	/* answer */
-	enum belfry_status result; /* OK; STALE: fence or state are others (CONCLUDED: no Session is
-				 * stored); CONFLICT: another Session is stored, or it has ended
-				 * otherwise, or (CANCELLED_BY_HOST) its turn is stored; NOT_FOUND */
+	enum belfry_status result; /* OK; NOT_FOUND; STALE: fence or state are others (CONCLUDED: it
+				    * has not started, or no Session is stored; CANCELLED_BY_HOST: never);
+				    * CONFLICT: another Session is stored, or it has ended otherwise, or
+				    * (CANCELLED_BY_HOST) its turn is stored */
 };
 
 struct belfry_prune {
@@ -326,6 +333,8 @@ struct belfry_prune {
 enum belfry_list_kind {
 	BELFRY_LIST_DUE,          /* rows: cursor <= now, oldest cursor first; next_due */
 	BELFRY_LIST_SCHEDULES,    /* rows by id, after `after_text`; with `ids`: those alone */
+	BELFRY_LIST_REVISIONS,    /* rows by id, after `after_text`: id, revision and is_removed alone,
+				   * so that a million are compared without being read */
 	BELFRY_LIST_RUNS,         /* runs newest id first, below `before` where it is not zero */
 	BELFRY_LIST_RUN_IDS,      /* runs: those named in `run_ids` that exist, in their order */
 	BELFRY_LIST_INVOCATIONS,  /* invocations: payload of each of `run_ids` that exists */

@@ -57,6 +57,34 @@ static enum belfry_status read_living(struct bf_db *db, struct belfry_beat *beat
 	return bf_sqlite_read_incarnations(db, row, arena, &beat->living, &beat->living_count);
 }
 
+/* Runs that were cancelled under this holder; those of long ago are forgotten. */
+static enum belfry_status read_cancelled(struct bf_db *db, struct belfry_beat *beat,
+		struct belfry_arena *arena, int64_t holder)
+{
+	belfry_time from = beat->now - BF_MAX(BELFRY_CANCELLED_TOLD, 4 * beat->length);
+	BF_CLEANUP(bf_db_reset)
+	sqlite3_stmt *row = bf_db_bind(db, BF_ST_CANCELS_OF, bf_v_int(holder), bf_v_int(from));
+	void *ids = NULL;
+	size_t capacity = 0;
+	bool has_row = true;
+	enum belfry_status status = bf_db_step(db, row, &has_row);
+
+	beat->cancelled_count = 0;
+	while (status == BELFRY_OK && has_row) {
+		status = bf_sqlite_grow(arena, sizeof(*beat->cancelled), beat->cancelled_count,
+				&capacity, &ids);
+		if (status == BELFRY_OK) {
+			beat->cancelled = ids;
+			beat->cancelled[beat->cancelled_count++] = bf_db_id(row, 0);
+			status = bf_db_step(db, row, &has_row);
+		}
+	}
+	bf_db_reset(&row);
+	return status == BELFRY_OK
+			? bf_db_run(db, BF_ST_CANCELS_FORGET, bf_v_int(holder), bf_v_int(from))
+			: status;
+}
+
 static bool is_stepped(const struct belfry_beat *beat)
 {
 	belfry_duration off = bf_time_since(beat->now, beat->expect_now);
@@ -79,7 +107,10 @@ static enum belfry_status renew(struct bf_db *db, struct beat_call *call, const 
 			bf_v_int(beat->now), bf_v_int(bf_time_add(beat->now, beat->length)),
 			bf_v_optional_id(&beat->low));
 	beat->beat = (uint64_t)found->beat + 1;
-	return status == BELFRY_OK ? read_living(db, beat, call->arena) : status;
+	if (status == BELFRY_OK) {
+		status = read_living(db, beat, call->arena);
+	}
+	return status == BELFRY_OK ? read_cancelled(db, beat, call->arena, found->key) : status;
 }
 
 static enum belfry_status declare_dead(struct bf_db *db, struct beat_call *call,

@@ -334,6 +334,16 @@ static enum belfry_status take_born(struct claiming *claiming, struct dead *dead
 	return status;
 }
 
+/* Nothing of it is left to take over, and nobody is left to be told of anything. */
+static enum belfry_status settle(struct bf_db *db, int64_t dead)
+{
+	enum belfry_status status = bf_db_run(db, BF_ST_INCARNATION_SETTLE, bf_v_int(dead));
+
+	return status == BELFRY_OK ? bf_db_run(db, BF_ST_CANCELS_FORGET, bf_v_int(dead),
+						     bf_v_int(BELFRY_TIME_NEVER))
+				   : status;
+}
+
 static enum belfry_status claim_takeover(struct claiming *claiming)
 {
 	struct dead dead = {0};
@@ -346,8 +356,7 @@ static enum belfry_status claim_takeover(struct claiming *claiming)
 			status = take_born(claiming, &dead, &is_over);
 		}
 		if (status == BELFRY_OK && is_over && !claiming->is_careful) {
-			status = bf_db_run(claiming->db, BF_ST_INCARNATION_SETTLE,
-					bf_v_int(dead.key));
+			status = settle(claiming->db, dead.key);
 		}
 		claiming->is_full = claiming->is_full || !is_over;
 		if (status == BELFRY_OK && !claiming->is_full) {

@@ -63,6 +63,32 @@ static enum belfry_status append_schedule(struct listing *listing, sqlite3_stmt 
 	return bf_sqlite_read_schedule(row, listing->arena, &list->rows[list->count++]);
 }
 
+static enum belfry_status append_revision(struct listing *listing, sqlite3_stmt *row, size_t limit)
+{
+	struct belfry_list *list = listing->list;
+	void *array = list->rows;
+	enum belfry_status status = next_place(listing, limit, sizeof(*list->rows), &array);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	list->rows = array;
+	struct belfry_schedule_row *brief = &list->rows[list->count++];
+	*brief = (struct belfry_schedule_row){.revision = bf_db_int(row, 1),
+			.is_removed = bf_db_int(row, 2) != 0};
+	return bf_db_text(row, 0, listing->arena, &brief->id);
+}
+
+static enum belfry_status list_revisions(struct listing *listing)
+{
+	struct belfry_list *list = listing->list;
+
+	return append_all(listing,
+			bf_db_bind(listing->db, BF_ST_SCHEDULES_REVISIONS,
+					bf_v_text(list->after_text), one_more(list)),
+			list->limit, append_revision);
+}
+
 static enum belfry_status list_due(struct listing *listing)
 {
 	struct belfry_list *list = listing->list;
@@ -361,6 +387,7 @@ static enum belfry_status list_kind(struct listing *listing)
 	switch (listing->list->kind) {
 	case BELFRY_LIST_DUE: return list_due(listing);
 	case BELFRY_LIST_SCHEDULES: return list_schedules(listing);
+	case BELFRY_LIST_REVISIONS: return list_revisions(listing);
 	case BELFRY_LIST_RUNS: return list_runs(listing);
 	case BELFRY_LIST_RUN_IDS: return list_run_ids(listing);
 	case BELFRY_LIST_INVOCATIONS: return list_invocations(listing);

@@ -1,4 +1,5 @@
-/* What became of a Run: Session stored, turn stored, retry, end, handed back, concluded.
+/* What became of a Run: Session stored, turn stored, retry, end, handed back; and what the host says of
+ * it, whoever holds it: concluded, cancelled.
  *
  * The common one, a turn of a Run that was born claimed, is one conditional update by primary key. Every
  * other one is read and judged first; both happen inside the transaction, so nothing comes between.
@@ -24,7 +25,15 @@ struct facts {
 	belfry_time ready_at;
 	int64_t schedule;
 	bool is_in_queue;
+	belfry_time started_at;
 };
+
+/* Asked for by the host, whoever holds the Run. */
+static bool is_hosts(const struct belfry_record *record)
+{
+	return record->kind == BELFRY_RECORD_CONCLUDED ||
+			record->kind == BELFRY_RECORD_CANCELLED_BY_HOST;
+}
 
 static bool is_stored_session(sqlite3_stmt *row, const struct belfry_record *record,
 		struct facts *facts)
@@ -60,6 +69,7 @@ static enum belfry_status read_facts(struct bf_db *db, const struct belfry_recor
 		facts->ready_at = bf_db_int(row, 6);
 		facts->schedule = bf_db_int(row, 7);
 		facts->is_in_queue = bf_db_int(row, 8) != 0;
+		facts->started_at = bf_db_int(row, 9);
 	}
 	return status;
 }
@@ -73,7 +83,16 @@ static enum belfry_status judge_conclusion(const struct facts *facts,
 	if (belfry_run_status_is_terminal(facts->status)) {
 		return facts->status == record->status ? BELFRY_OK : BELFRY_CONFLICT;
 	}
-	return facts->state == BELFRY_RUN_DISPATCHED ? BELFRY_OK : BELFRY_STALE;
+	bool may_have_ended = facts->started_at != 0 && facts->has_session;
+	return facts->state == BELFRY_RUN_DISPATCHED || may_have_ended ? BELFRY_OK : BELFRY_STALE;
+}
+
+/* Only before its turn is stored; to say it again is no conflict. */
+static enum belfry_status judge_cancel(const struct facts *facts)
+{
+	bool is_cancelled = facts->status == BELFRY_STATUS_CANCELLED;
+
+	return is_cancelled || bf_run_state_is_open(facts->state) ? BELFRY_OK : BELFRY_CONFLICT;
 }
 
 static enum belfry_status judge(const struct facts *facts, const struct belfry_record *record)
@@ -83,6 +102,9 @@ static enum belfry_status judge(const struct facts *facts, const struct belfry_r
 	}
 	if (record->kind == BELFRY_RECORD_CONCLUDED) {
 		return judge_conclusion(facts, record);
+	}
+	if (record->kind == BELFRY_RECORD_CANCELLED_BY_HOST) {
+		return judge_cancel(facts);
 	}
 	if (facts->fence != record->fence || facts->state != BELFRY_RUN_DISPATCHING) {
 		return BELFRY_STALE;
@@ -122,10 +144,10 @@ static enum belfry_status write_end(struct bf_db *db, const struct belfry_record
 	enum belfry_run_status status = is_turn ? record->status : bf_run_state_status(state);
 	enum belfry_status answer = bf_db_run(db, BF_ST_RUN_END, bf_v_id(&record->run),
 			bf_v_int(state), bf_v_int(status),
-			bf_v_text(is_turn ? record->turn : BF_STR("")), bf_v_int(is_turn ? now : 0),
-			bf_v_int(end_time(status, now)), bf_v_int(record->run_flags),
-			bf_v_int(record->error), bf_v_text(record->message),
-			bf_v_text(record->detail));
+			bf_v_text(record->kind == BELFRY_RECORD_TURN ? record->turn : BF_STR("")),
+			bf_v_int(is_turn ? now : 0), bf_v_int(end_time(status, now)),
+			bf_v_int(record->run_flags), bf_v_int(record->error),
+			bf_v_text(record->message), bf_v_text(record->detail));
 
 	return answer == BELFRY_OK ? leave_queue(db, record, facts) : answer;
 }
@@ -163,16 +185,33 @@ static enum belfry_status write_conclusion(struct bf_db *db, const struct belfry
 	if (belfry_run_status_is_terminal(facts->status)) {
 		return BELFRY_OK;
 	}
+	if (facts->state != BELFRY_RUN_DISPATCHED) {
+		return write_end(db, record, facts, BELFRY_RUN_DISPATCHED, now);
+	}
 	return bf_db_run(db, BF_ST_RUN_CONCLUDE, bf_v_id(&record->run), bf_v_int(record->status),
 			bf_v_int(end_time(record->status, now)), bf_v_int(record->run_flags),
 			bf_v_int(record->error), bf_v_text(record->message),
 			bf_v_text(record->detail));
 }
 
+/* The holder, where there is one, is told by its next beat. */
+static enum belfry_status write_cancel(struct bf_db *db, const struct belfry_record *record,
+		const struct facts *facts, belfry_time now)
+{
+	if (!bf_run_state_is_open(facts->state)) {
+		return BELFRY_OK;
+	}
+	enum belfry_status status = write_end(db, record, facts, BELFRY_RUN_CANCELLED, now);
+	return status == BELFRY_OK && facts->state == BELFRY_RUN_DISPATCHING
+			? bf_db_run(db, BF_ST_CANCEL_PUT, bf_v_int(facts->holder), bf_v_int(now),
+					  bf_v_id(&record->run))
+			: status;
+}
+
 static enum belfry_status write_attempt(struct bf_db *db, const struct belfry_record *record,
 		const struct facts *facts, belfry_time now)
 {
-	if (!record->write_attempt || record->kind == BELFRY_RECORD_CONCLUDED) {
+	if (!record->write_attempt || is_hosts(record)) {
 		return BELFRY_OK;
 	}
 	enum belfry_status status = bf_db_run(db, BF_ST_ATTEMPT_PUT, bf_v_id(&record->run),
@@ -199,7 +238,7 @@ static enum belfry_status carry_out(struct bf_db *db, const struct belfry_record
 		return write_end(db, record, facts, BELFRY_RUN_CANCELLED, now);
 	case BELFRY_RECORD_RELEASED: return write_release(db, record, facts);
 	case BELFRY_RECORD_CONCLUDED: return write_conclusion(db, record, facts, now);
-	case BELFRY_RECORD_CANCELLED_BY_HOST: break;
+	case BELFRY_RECORD_CANCELLED_BY_HOST: return write_cancel(db, record, facts, now);
 	}
 	return BELFRY_INVALID;
 }

@@ -218,11 +218,15 @@ static enum belfry_status check_record(const struct belfry_record *record, struc
 	bool has_status = record->kind == BELFRY_RECORD_TURN ||
 			record->kind == BELFRY_RECORD_CONCLUDED;
 
-	if ((unsigned)record->kind > BELFRY_RECORD_CONCLUDED || bf_id_is_zero(record->run)) {
+	bool is_hosts = record->kind == BELFRY_RECORD_CONCLUDED ||
+			record->kind == BELFRY_RECORD_CANCELLED_BY_HOST;
+
+	if ((unsigned)record->kind > BELFRY_RECORD_CANCELLED_BY_HOST ||
+			bf_id_is_zero(record->run)) {
 		REFUSE(err, "record: no Run is named, or kind %u is unknown",
 				(unsigned)record->kind);
 	}
-	if (record->kind != BELFRY_RECORD_CONCLUDED && record->fence == 0) {
+	if (!is_hosts && record->fence == 0) {
 		REFUSE(err, "record: a holder shows its fence");
 	}
 	if ((unsigned)record->error >= BELFRY_RUN_ERROR_COUNT ||

@@ -31,12 +31,27 @@ static bool are_incarnations(const struct belfry_incarnation *rows, size_t count
 	return true;
 }
 
+static bool are_cancelled(const struct belfry_beat *beat)
+{
+	if (beat->cancelled_count > 0 &&
+			(beat->cancelled == NULL || beat->kind != BELFRY_BEAT_RENEW)) {
+		return false;
+	}
+	for (size_t i = 0; i < beat->cancelled_count; i++) {
+		if (bf_id_is_zero(beat->cancelled[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool bf_verify_beat(const struct belfry_beat *beat)
 {
 	bool has_itself = beat->kind != BELFRY_BEAT_RENEW;
 
 	if (beat->now <= 0 || (beat->living_count > 0 && beat->living == NULL) ||
-			!are_incarnations(beat->living, beat->living_count)) {
+			!are_incarnations(beat->living, beat->living_count) ||
+			!are_cancelled(beat)) {
 		return false;
 	}
 	for (size_t i = 0; i < beat->living_count; i++) {
@@ -129,9 +144,14 @@ bool bf_verify_records(const struct belfry_record *records, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		unsigned result = records[i].result;
+		bool is_stale_cancel = result == BELFRY_STALE &&
+				records[i].kind == BELFRY_RECORD_CANCELLED_BY_HOST;
 		if (result != BELFRY_OK && result != BELFRY_STALE && result != BELFRY_CONFLICT &&
 				result != BELFRY_NOT_FOUND) {
 			return false;
+		}
+		if (is_stale_cancel) {
+			return false; /* it asks for no fence */
 		}
 	}
 	return true;
@@ -159,11 +179,21 @@ static bool is_row(const struct belfry_schedule_row *row)
 			bf_text_is_believable(row->phase_reason);
 }
 
+/* All that a comparison asks for. */
+static bool is_brief_row(const struct belfry_schedule_row *row)
+{
+	return bf_text_is_believable(row->id) && row->id.len > 0 &&
+			row->id.len <= BELFRY_SCHEDULE_ID_BYTES && row->revision > 0;
+}
+
 static bool are_rows(const struct belfry_list *list)
 {
+	bool is_by_id = list->kind == BELFRY_LIST_REVISIONS ||
+			(list->kind == BELFRY_LIST_SCHEDULES && list->id_count == 0);
+
 	for (size_t i = 0; i < list->count; i++) {
 		const struct belfry_schedule_row *row = &list->rows[i];
-		if (!is_row(row)) {
+		if (list->kind == BELFRY_LIST_REVISIONS ? !is_brief_row(row) : !is_row(row)) {
 			return false;
 		}
 		if (list->kind == BELFRY_LIST_DUE &&
@@ -171,8 +201,7 @@ static bool are_rows(const struct belfry_list *list)
 						(i > 0 && row->cursor < row[-1].cursor))) {
 			return false;
 		}
-		if (list->kind == BELFRY_LIST_SCHEDULES && list->id_count == 0 && i > 0 &&
-				bf_str_compare(row[-1].id, row->id) >= 0) {
+		if (is_by_id && i > 0 && bf_str_compare(row[-1].id, row->id) >= 0) {
 			return false;
 		}
 	}
@@ -244,7 +273,8 @@ static const void *answer_of(const struct belfry_list *list)
 {
 	switch (list->kind) {
 	case BELFRY_LIST_DUE:
-	case BELFRY_LIST_SCHEDULES: return list->rows;
+	case BELFRY_LIST_SCHEDULES:
+	case BELFRY_LIST_REVISIONS: return list->rows;
 	case BELFRY_LIST_RUNS:
 	case BELFRY_LIST_RUN_IDS: return list->runs;
 	case BELFRY_LIST_INVOCATIONS: return list->invocations;
@@ -261,6 +291,7 @@ static size_t most(const struct belfry_list *list)
 {
 	switch (list->kind) {
 	case BELFRY_LIST_DUE:
+	case BELFRY_LIST_REVISIONS:
 	case BELFRY_LIST_RUNS:
 	case BELFRY_LIST_ATTEMPTS:
 	case BELFRY_LIST_GAPS: return list->limit;
@@ -285,7 +316,8 @@ bool bf_verify_list(const struct belfry_list *list)
 			return false;
 		}
 		return are_rows(list);
-	case BELFRY_LIST_SCHEDULES: return are_rows(list);
+	case BELFRY_LIST_SCHEDULES:
+	case BELFRY_LIST_REVISIONS: return are_rows(list);
 	case BELFRY_LIST_RUNS:
 	case BELFRY_LIST_RUN_IDS: return is_time(list->history_from) && are_runs(list);
 	case BELFRY_LIST_INVOCATIONS: return are_invocations(list);
@@ -309,13 +341,27 @@ bool bf_verify_document(const struct belfry_document *document, struct belfry_st
 			document->created_at > 0 && document->updated_at > 0;
 }
 
+static bool is_brief_document(const struct belfry_document *document,
+		const struct belfry_document_query *query)
+{
+	return bf_text_is_believable(document->kind) && bf_str_equal(document->kind, query->kind) &&
+			document->id.len > 0 && bf_text_is_believable(document->id) &&
+			document->etag > 0;
+}
+
 bool bf_verify_documents(const struct belfry_document_query *query)
 {
 	if (query->count > query->limit || (query->count > 0 && query->documents == NULL)) {
 		return false;
 	}
 	for (size_t i = 0; i < query->count; i++) {
-		if (!bf_verify_document(&query->documents[i], query->kind)) {
+		const struct belfry_document *document = &query->documents[i];
+		bool is_it = query->is_brief ? is_brief_document(document, query)
+					     : bf_verify_document(document, query->kind);
+		if (!is_it ||
+				(query->is_brief && i > 0 &&
+						bf_str_compare(document[-1].id, document->id) >=
+								0)) {
 			return false;
 		}
 	}

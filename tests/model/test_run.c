@@ -193,10 +193,12 @@ static void asked_for_runs_have_version_7_and_incarnations_4(void **state)
 /* contract.md, "A Run's life", written down a second time. */
 static const char *const moves[] = {
 		"queued>dispatching",
+		"queued>dispatched",
 		"queued>failed",
 		"queued>cancelled",
 		"queued>skipped",
 		"delayed>dispatching",
+		"delayed>dispatched",
 		"delayed>failed",
 		"delayed>cancelled",
 		"dispatching>dispatching",

@@ -218,10 +218,31 @@ static void migrates_from_nothing_once(void **state)
 	close_store(open_migrated(&place));
 	int64_t tables = raw_number(&place, "SELECT count(*) FROM sqlite_schema");
 	assert_true(tables > 20);
-	assert_int_equal(raw_number(&place, "PRAGMA user_version"), 1);
+	assert_int_equal(raw_number(&place, "PRAGMA user_version"), 3);
 	assert_int_equal(raw_number(&place, "PRAGMA application_id"), 0x42656c66);
 	close_store(open_migrated(&place));
 	assert_int_equal(raw_number(&place, "SELECT count(*) FROM sqlite_schema"), tables);
+	place_fini(&place);
+}
+
+/* A file of the first version: what it holds stays, what it lacks is made. */
+static void brings_an_older_file_up_with_its_rows(void **state)
+{
+	struct place place;
+
+	(void)state;
+	place_init(&place, true);
+	close_store(open_migrated(&place));
+	int64_t tables = raw_number(&place, "SELECT count(*) FROM sqlite_schema");
+	int64_t version = raw_number(&place, "PRAGMA user_version");
+	raw_exec(&place,
+			"DROP INDEX schedules_revisions; DROP INDEX documents_revisions;"
+			"DROP TABLE cancels;"
+			"INSERT INTO names(name) VALUES('kept'); PRAGMA user_version=1");
+	close_store(open_migrated(&place));
+	assert_int_equal(raw_number(&place, "PRAGMA user_version"), version);
+	assert_int_equal(raw_number(&place, "SELECT count(*) FROM sqlite_schema"), tables);
+	assert_int_equal(raw_number(&place, "SELECT count(*) FROM names WHERE name='kept'"), 1);
 	place_fini(&place);
 }
 
@@ -583,6 +604,7 @@ const struct CMUnitTest open_tests[] = {
 		cmocka_unit_test(refuses_a_damaged_file),
 		cmocka_unit_test(refuses_a_newer_schema),
 		cmocka_unit_test(migrates_from_nothing_once),
+		cmocka_unit_test(brings_an_older_file_up_with_its_rows),
 		cmocka_unit_test(answers_nothing_before_it_is_migrated),
 		cmocka_unit_test(t022_refuses_runs_without_their_primary_key),
 		cmocka_unit_test(t022_a_unique_index_that_holds_for_some_rows_is_no_key),

@@ -163,6 +163,20 @@ static void beat_with_the_dead(struct belfry_beat *beat)
 	beat->living[0].ended_at = 1;
 }
 
+static void beat_with_nothing_cancelled(struct belfry_beat *beat)
+{
+	beat->cancelled = NULL;
+	beat->cancelled_count = 1;
+}
+
+static void beat_with_nobody_cancelled(struct belfry_beat *beat)
+{
+	static struct belfry_id none;
+
+	beat->cancelled = &none;
+	beat->cancelled_count = 1;
+}
+
 static void no_lie_of_time_or_a_beat_gets_through(void **state)
 {
 	struct belfry_beat beat = {.kind = BELFRY_BEAT_RENEW,
@@ -178,6 +192,12 @@ static void no_lie_of_time_or_a_beat_gets_through(void **state)
 	assert_int_equal(now, 7);
 	lie.spoil.beat = beat_without_itself;
 	assert_int_equal(bf_store_beat(lie.store, &beat, &lie.arena, NULL), BELFRY_CORRUPT);
+	lie.spoil.beat = beat_with_nothing_cancelled;
+	assert_int_equal(bf_store_beat(lie.store, &beat, &lie.arena, NULL), BELFRY_CORRUPT);
+	lie.spoil.beat = beat_with_nobody_cancelled;
+	assert_int_equal(bf_store_beat(lie.store, &beat, &lie.arena, NULL), BELFRY_CORRUPT);
+	assert_null(beat.cancelled);
+	assert_int_equal(beat.cancelled_count, 0);
 	lie.spoil.beat = beat_with_the_dead;
 	assert_int_equal(bf_store_beat(lie.store, &beat, &lie.arena, NULL), BELFRY_CORRUPT);
 	assert_null(beat.living);
@@ -237,6 +257,11 @@ static void unknown_refusal(struct belfry_record *record)
 	record->result = BELFRY_NOMEM;
 }
 
+static void stale_without_a_fence(struct belfry_record *record)
+{
+	record->result = BELFRY_STALE;
+}
+
 static void no_progress(struct belfry_prune *prune)
 {
 	prune->is_done = false;
@@ -262,6 +287,10 @@ static void no_lie_of_a_writing_call_gets_through(void **state)
 	lie.spoil.record = unknown_refusal;
 	assert_int_equal(bf_store_record(lie.store, &record, 1, NULL), BELFRY_CORRUPT);
 	assert_int_equal(record.result, BELFRY_UNKNOWN);
+	struct belfry_record cancel = {.kind = BELFRY_RECORD_CANCELLED_BY_HOST,
+			.run = lie.claimed.id};
+	lie.spoil.record = stale_without_a_fence;
+	assert_int_equal(bf_store_record(lie.store, &cancel, 1, NULL), BELFRY_CORRUPT);
 	lie.spoil.prune = no_progress;
 	assert_int_equal(bf_store_prune(lie.store, &prune, NULL), BELFRY_CORRUPT);
 	end(&lie);

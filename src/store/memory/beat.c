@@ -102,6 +102,33 @@ static void count_renewal(struct belfry_incarnation *row, const struct belfry_be
 	row->covered_until = bf_time_add(beat->now, beat->length);
 }
 
+/* Runs that were cancelled under this holder, those of long ago and of the dead forgotten. */
+static enum belfry_status name_cancelled(struct mem_db *db, struct belfry_beat *beat,
+		struct belfry_arena *arena)
+{
+	belfry_time from = beat->now - BF_MAX(BELFRY_CANCELLED_TOLD, 4 * beat->length);
+	struct bf_link *next;
+
+	beat->cancelled_count = 0;
+	beat->cancelled = belfry_arena_alloc(arena,
+			(db->told.count + 1) * sizeof(*beat->cancelled));
+	if (beat->cancelled == NULL) {
+		return BELFRY_NOMEM;
+	}
+	for (struct bf_link *link = db->told.first; link != NULL; link = next) {
+		struct mem_run *run = BF_CONTAINER(link, struct mem_run, told);
+		bool is_own = bf_id_compare(run->run.holder, beat->incarnation) == 0;
+		next = link->next;
+		if (is_own ? run->run.finished_at < from
+			   : !mem_incarnation_lives(db, run->run.holder)) {
+			bf_list_remove(link);
+		} else if (is_own) {
+			beat->cancelled[beat->cancelled_count++] = run->run.id;
+		}
+	}
+	return BELFRY_OK;
+}
+
 static enum belfry_status renew(struct mem_db *db, struct belfry_beat *beat,
 		struct belfry_arena *arena)
 {
@@ -117,6 +144,9 @@ static enum belfry_status renew(struct mem_db *db, struct belfry_beat *beat,
 	count_renewal(&row->incarnation, beat);
 	enum belfry_status status = mem_incarnations_copy(db, true, 0, arena, &beat->living,
 			&beat->living_count);
+	if (status == BELFRY_OK) {
+		status = name_cancelled(db, beat, arena);
+	}
 	if (status != BELFRY_OK) {
 		row->incarnation = before;
 		return status;

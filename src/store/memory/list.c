@@ -74,12 +74,22 @@ static enum belfry_status list_named_schedules(struct mem_db *db, struct belfry_
 	return BELFRY_OK;
 }
 
-static enum belfry_status list_schedules(struct mem_db *db, struct belfry_list *list,
-		struct belfry_arena *arena)
+static enum belfry_status append_brief(struct belfry_list *list,
+		const struct mem_schedule *schedule, struct belfry_arena *arena)
 {
-	if (list->id_count > 0) {
-		return list_named_schedules(db, list, arena);
-	}
+	struct belfry_schedule_row *row = &list->rows[list->count++];
+
+	*row = (struct belfry_schedule_row){.revision = schedule->row.revision,
+			.is_removed = schedule->row.is_removed};
+	return belfry_arena_copy(arena, schedule->row.id, &row->id);
+}
+
+typedef enum belfry_status (*append_fn)(struct belfry_list *list,
+		const struct mem_schedule *schedule, struct belfry_arena *arena);
+
+static enum belfry_status list_by_id(struct mem_db *db, struct belfry_list *list,
+		struct belfry_arena *arena, append_fn append)
+{
 	list->rows = new_array(list, arena, mem_tree_count(&db->schedules), sizeof(*list->rows));
 	if (list->rows == NULL) {
 		return BELFRY_NOMEM;
@@ -87,12 +97,19 @@ static enum belfry_status list_schedules(struct mem_db *db, struct belfry_list *
 	struct mem_key after = {.text = {list->after_text}, .sequence = list->after_text.len > 0};
 	for (struct mem_node *node = mem_tree_find_from(&db->schedules, &after);
 			node != NULL && has_room(list); node = mem_tree_next(node)) {
-		if (append_row(list, BF_CONTAINER(node, struct mem_schedule, by_id), arena) !=
+		if (append(list, BF_CONTAINER(node, struct mem_schedule, by_id), arena) !=
 				BELFRY_OK) {
 			return BELFRY_NOMEM;
 		}
 	}
 	return BELFRY_OK;
+}
+
+static enum belfry_status list_schedules(struct mem_db *db, struct belfry_list *list,
+		struct belfry_arena *arena)
+{
+	return list->id_count > 0 ? list_named_schedules(db, list, arena)
+				  : list_by_id(db, list, arena, append_row);
 }
 
 /* --- Runs --- */
@@ -322,6 +339,7 @@ static enum belfry_status list_kind(struct mem_db *db, struct belfry_list *list,
 	switch (list->kind) {
 	case BELFRY_LIST_DUE: return list_due(db, list, arena);
 	case BELFRY_LIST_SCHEDULES: return list_schedules(db, list, arena);
+	case BELFRY_LIST_REVISIONS: return list_by_id(db, list, arena, append_brief);
 	case BELFRY_LIST_RUNS: return list_runs(db, list, arena);
 	case BELFRY_LIST_RUN_IDS: return list_run_ids(db, list, arena);
 	case BELFRY_LIST_INVOCATIONS: return list_invocations(db, list, arena);

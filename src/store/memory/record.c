@@ -1,4 +1,5 @@
-/* What became of a Run: Session stored, turn stored, retry, end, handed back, concluded.
+/* What became of a Run: Session stored, turn stored, retry, end, handed back; and what the host says of
+ * it, whoever holds it: concluded, cancelled.
  *
  * Each record is judged against the Run as it is now (judge) and then carried out (apply), which
  * cannot fail: its texts and its row in `attempts` were made before. A refusal is an answer of that
@@ -41,6 +42,13 @@ static enum belfry_status prepare_attempt(struct texts *texts, const struct belf
 	return BELFRY_OK;
 }
 
+/* Asked for by the host, whoever holds the Run. */
+static bool is_hosts(const struct belfry_record *record)
+{
+	return record->kind == BELFRY_RECORD_CONCLUDED ||
+			record->kind == BELFRY_RECORD_CANCELLED_BY_HOST;
+}
+
 static enum belfry_status prepare(struct texts *texts, const struct belfry_record *record)
 {
 	if (mem_text_copy(&texts->session, record->session) != BELFRY_OK ||
@@ -49,8 +57,8 @@ static enum belfry_status prepare(struct texts *texts, const struct belfry_recor
 			mem_text_copy(&texts->detail, record->detail) != BELFRY_OK) {
 		return BELFRY_NOMEM;
 	}
-	bool keeps_attempt = record->write_attempt && record->kind != BELFRY_RECORD_CONCLUDED;
-	return keeps_attempt ? prepare_attempt(texts, record) : BELFRY_OK;
+	return record->write_attempt && !is_hosts(record) ? prepare_attempt(texts, record)
+							  : BELFRY_OK;
 }
 
 /* --- judging --- */
@@ -62,7 +70,16 @@ static enum belfry_status judge_conclusion(const struct mem_run *run,
 	if (belfry_run_status_is_terminal(run->run.status)) {
 		return run->run.status == record->status ? BELFRY_OK : BELFRY_CONFLICT;
 	}
-	return run->run.state == BELFRY_RUN_DISPATCHED ? BELFRY_OK : BELFRY_STALE;
+	bool may_have_ended = run->run.started_at != 0 && mem_run_session(run).len > 0;
+	return run->run.state == BELFRY_RUN_DISPATCHED || may_have_ended ? BELFRY_OK : BELFRY_STALE;
+}
+
+/* Only before its turn is stored; to say it again is no conflict. */
+static enum belfry_status judge_cancel(const struct mem_run *run)
+{
+	bool is_cancelled = run->run.status == BELFRY_STATUS_CANCELLED;
+
+	return is_cancelled || bf_run_state_is_open(run->run.state) ? BELFRY_OK : BELFRY_CONFLICT;
 }
 
 static enum belfry_status judge(const struct mem_run *run, const struct belfry_record *record)
@@ -72,6 +89,9 @@ static enum belfry_status judge(const struct mem_run *run, const struct belfry_r
 	}
 	if (record->kind == BELFRY_RECORD_CONCLUDED) {
 		return judge_conclusion(run, record);
+	}
+	if (record->kind == BELFRY_RECORD_CANCELLED_BY_HOST) {
+		return judge_cancel(run);
 	}
 	if (run->run.fence != record->fence || run->run.state != BELFRY_RUN_DISPATCHING) {
 		return BELFRY_STALE;
@@ -147,13 +167,34 @@ static void apply_release(struct mem_db *db, struct mem_run *run, belfry_time no
 	run->run.attempt -= run->run.attempt > 0;
 }
 
-static void apply_conclusion(struct mem_run *run, const struct belfry_record *record,
+static void apply_conclusion(struct mem_db *db, struct mem_run *run,
+		const struct belfry_record *record, struct texts *texts, belfry_time now)
+{
+	if (belfry_run_status_is_terminal(run->run.status)) {
+		return;
+	}
+	run->run.flags |= record->run_flags;
+	if (run->run.state != BELFRY_RUN_DISPATCHED) {
+		mem_run_move(db, run,
+				&(struct mem_move){BELFRY_RUN_DISPATCHED, .holder = run->run.holder,
+						.now = now});
+		run->run.dispatched_at = now;
+	}
+	set_outcome(run, record, texts);
+	set_status(run, record->status, now);
+}
+
+static void apply_cancel(struct mem_db *db, struct mem_run *run, const struct belfry_record *record,
 		struct texts *texts, belfry_time now)
 {
-	if (!belfry_run_status_is_terminal(run->run.status)) {
-		set_outcome(run, record, texts);
-		set_status(run, record->status, now);
+	if (!bf_run_state_is_open(run->run.state)) {
+		return;
 	}
+	if (run->run.state == BELFRY_RUN_DISPATCHING) {
+		bf_list_append(&db->told, &run->told);
+	}
+	run->run.flags |= record->run_flags;
+	apply_end(db, run, record, texts, now);
 }
 
 /* Those that are too many by now. */
@@ -199,7 +240,7 @@ static void apply(struct mem_db *db, struct mem_run *run, const struct belfry_re
 	if (texts->attempt != NULL) {
 		keep_attempt(db, run, texts, now);
 	}
-	run->run.flags |= record->run_flags;
+	run->run.flags |= is_hosts(record) ? 0 : record->run_flags;
 	switch (record->kind) {
 	case BELFRY_RECORD_SESSION: apply_session(run, texts); break;
 	case BELFRY_RECORD_TURN: apply_turn(db, run, record, texts, now); break;
@@ -207,8 +248,8 @@ static void apply(struct mem_db *db, struct mem_run *run, const struct belfry_re
 	case BELFRY_RECORD_FAILED:
 	case BELFRY_RECORD_CANCELLED: apply_end(db, run, record, texts, now); break;
 	case BELFRY_RECORD_RELEASED: apply_release(db, run, now); break;
-	case BELFRY_RECORD_CONCLUDED: apply_conclusion(run, record, texts, now); break;
-	case BELFRY_RECORD_CANCELLED_BY_HOST: break;
+	case BELFRY_RECORD_CONCLUDED: apply_conclusion(db, run, record, texts, now); break;
+	case BELFRY_RECORD_CANCELLED_BY_HOST: apply_cancel(db, run, record, texts, now); break;
 	}
 }
 

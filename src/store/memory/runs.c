@@ -76,6 +76,7 @@ void mem_run_delete(struct mem_db *db, struct mem_run *run)
 	}
 	delete_attempts(db, run->run.id);
 	unlink_state(db, run);
+	bf_list_remove(&run->told);
 	mem_tree_remove(&db->request_keys, &run->by_key);
 	mem_tree_remove(&db->history, &run->history);
 	mem_tree_remove(&db->runs, &run->by_id);
