@@ -1,0 +1,202 @@
+"""What holds for each command of the table: JSON for machines, and an exit status for each way to fail."""
+import json
+import re
+
+import pytest
+
+from cli_support import D1, ROOT, Server, belfry, deployment, problem, run
+
+R1 = '0193c0de-0000-7000-8000-000000000001'
+TABLE = '0 9 * * * /bin/true\n'
+SET = json.dumps({'name': 'a', 'rule': {'cron': '0 9 * * *'}, 'target': {'kind': 'webhook', 'url': 'http://t/'}})
+
+# command: (arguments behind it, standard input, the request that can be refused)
+ASKING = {
+    'deployments list': ([], None, ('GET', '/v1/deployments')),
+    'deployments show': ([D1], None, ('GET', f'/v1/deployments/{D1}')),
+    'deployments create': (['x', '--cron', '0 9 * * *', '--webhook', 'http://t/'], None,
+                           ('POST', '/v1/deployments')),
+    'deployments edit': ([D1, '--prompt', 'x'], None, ('PATCH', f'/v1/deployments/{D1}')),
+    'deployments enable': ([D1], None, ('POST', f'/v1/deployments/{D1}/enable')),
+    'deployments disable': ([D1], None, ('POST', f'/v1/deployments/{D1}/disable')),
+    'deployments delete': ([D1], None, ('DELETE', f'/v1/deployments/{D1}')),
+    'trigger': ([D1], None, ('POST', f'/v1/deployments/{D1}/runs')),
+    'runs list': ([], None, ('GET', '/v1/runs')),
+    'runs show': ([R1], None, ('GET', f'/v1/runs/{R1}')),
+    'runs logs': ([R1], None, ('GET', f'/v1/runs/{R1}')),
+    'runs replay': ([R1], None, ('POST', f'/v1/runs/{R1}/replay')),
+    'runs cancel': ([R1, '--reason', 'x'], None, ('POST', f'/v1/runs/{R1}/cancel')),
+    'logs': ([R1], None, ('GET', f'/v1/runs/{R1}')),
+    'why': ([D1], None, ('GET', f'/v1/deployments/{D1}/why')),
+    'apply': (['-'], SET, ('POST', '/v1/apply')),
+    'export': ([], None, ('GET', '/v1/deployments')),
+    'import crontab': (['-', '--tz', 'UTC'], TABLE, ('POST', '/v1/apply')),
+    'settings show': ([], None, ('GET', '/v1/settings')),
+    'settings set': (['grace=2m'], None, ('PATCH', '/v1/settings')),
+}
+# Those that ask no server, or one of their own.
+OWN = {
+    'next': ['0 9 * * *'],
+    'completion': ['bash'],
+    'simulate': ['--seed', '1', '--hours', '1'],
+    'doctor': [],
+}
+# Hosts: they have --json too, and tests of their own (test_cli_demo.py).
+HOSTS = {'demo', 'serve'}
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    server.fake.runs = {R1: run(R1)}
+    server.fake.outputs = {R1: b'out\n'}
+    yield server
+    server.close()
+
+
+def leaves(*path):
+    text = belfry(*path, '--help').stdout
+    for line in text.split('Commands:\n')[1].split('\n\n')[0].splitlines():
+        words = re.split(r'  +', line.strip())[0].split()[1:]
+        if words[0] == 'help':
+            continue
+        if 'COMMAND ...' in belfry(*words, '--help').stdout:
+            yield from leaves(*words)
+        else:
+            yield ' '.join(words)
+
+
+def call(command, server, *more, **env):
+    arguments, stdin, _ = ASKING[command]
+    return belfry(*command.split(), *arguments, *more, url=server.url, stdin=stdin, **env)
+
+
+def test_every_command_is_in_one_of_the_tables():
+    assert set(leaves()) == set(ASKING) | set(OWN) | HOSTS
+
+
+@pytest.mark.parametrize('command', ASKING)
+def test_json_is_json_and_nothing_else(server, command):
+    result = call(command, server, '--json')
+    assert (result.returncode, result.stderr) == (0, '')
+    for line in result.stdout.splitlines():
+        assert isinstance(json.loads(line), dict)
+    assert result.stdout.endswith('\n')
+    before = belfry('--json', *command.split(), *ASKING[command][0], url=server.url, stdin=ASKING[command][1])
+    assert before.stdout == result.stdout
+
+
+@pytest.mark.parametrize('command', OWN)
+def test_json_of_commands_that_ask_no_server(server, command):
+    result = belfry(command, *OWN[command], '--json', url=server.url, seconds=120)
+    assert isinstance(json.loads(result.stdout), dict)
+
+
+@pytest.mark.parametrize('command', ASKING)
+def test_text_is_text_without_colour_in_a_pipe(server, command):
+    result = call(command, server)
+    assert result.returncode == 0
+    assert '\x1b' not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize('status,code,wanted', [
+    (400, 'INVALID_REQUEST', 1), (401, 'UNAUTHENTICATED', 4), (403, 'FORBIDDEN', 4), (404, 'NOT_FOUND', 3),
+    (409, 'CONFLICT', 1), (503, 'SCHEDULE_EXECUTION_UNAVAILABLE', 5)])
+@pytest.mark.parametrize('command', ASKING)
+def test_each_refusal_has_its_exit_status(server, command, status, code, wanted):
+    server.fake.answers[ASKING[command][2]] = problem(status, code, 'so it is')
+    for more in ([], ['--json']):
+        result = call(command, server, *more)
+        assert result.returncode == wanted
+        assert result.stderr.startswith('error: ')
+        assert 'so it is' in result.stderr or (status == 404 and 'there is no' in result.stderr)
+        assert result.stdout == ''
+
+
+@pytest.mark.parametrize('command', ASKING)
+def test_a_server_that_is_not_there_is_unavailable(command):
+    arguments, stdin, _ = ASKING[command]
+    result = belfry(*command.split(), *arguments, url='http://127.0.0.1:1', stdin=stdin)
+    assert result.returncode == 5
+    assert 'is `belfry serve` running?' in result.stderr
+
+
+@pytest.mark.parametrize('command', [*ASKING, *OWN, *HOSTS])
+def test_wrong_usage_is_refused_before_anything_is_asked(server, command):
+    for wrong in (['--no-such-option'], ['--json=1'], ['--help=x']):
+        result = belfry(*command.split(), *wrong, url=server.url)
+        assert result.returncode == 2
+        assert result.stdout == ''
+        assert result.stderr.startswith('error: ')
+    assert server.fake.requests == []
+
+
+@pytest.mark.parametrize('command', [c for c in ASKING if ASKING[c][0][:1] == [D1] or c == 'export'])
+def test_a_deployment_that_is_not_there_is_not_found(server, command):
+    server.fake.deployments = [deployment(name='morning-brief')]
+    words = command.split()
+    result = belfry(*words, 'morning-breif', *ASKING[command][0][1:], url=server.url)
+    assert result.returncode == 3
+    assert 'there is no deployment "morning-breif": did you mean "morning-brief"?' in result.stderr
+    result = belfry(*words, 'xyzzy', *ASKING[command][0][1:], url=server.url)
+    assert result.returncode == 3
+    assert '`belfry deployments list` shows them' in result.stderr
+
+
+@pytest.mark.parametrize('command', [c for c in ASKING if ASKING[c][0][:1] == [R1]])
+def test_a_run_that_is_not_there_is_not_found(server, command):
+    server.fake.runs = {}
+    assert call(command, server).returncode == 3
+    assert belfry(*command.split(), 'nobody@last', url=server.url).returncode == 3
+
+
+# --- cancel and settings ---
+
+def test_cancel_sends_its_reason_and_shows_the_run(server):
+    result = call('runs cancel', server)
+    assert server.fake.requests[-1].json == {'reason': 'x'}
+    assert 'CANCELLED' in result.stdout
+    belfry('runs', 'cancel', 'morning@last', url=server.url)
+    assert server.fake.requests[-1].json == {}
+    assert server.fake.requests[-1].path == f'/v1/runs/{R1}/cancel'
+
+
+def test_settings_are_aligned_and_can_be_picked(server):
+    server.fake.settings['max_concurrent'].update(next_value=20, source='api')
+    result = belfry('settings', 'show', url=server.url)
+    heading, grace, concurrent = result.stdout.splitlines()
+    assert heading.index('VALUE') == grace.index('PT1M') == concurrent.index('1000')
+    assert 'from the next start: 20' in concurrent
+    assert belfry('settings', 'show', 'grace', url=server.url).stdout.count('\n') == 2
+    answer = json.loads(belfry('settings', 'show', 'grace', '--json', url=server.url).stdout)
+    assert list(answer) == ['grace']
+    result = belfry('settings', 'show', 'grcae', url=server.url)
+    assert result.returncode == 3
+    assert 'did you mean grace?' in result.stderr
+
+
+@pytest.mark.parametrize('pair,value', [
+    ('grace=2m', 'PT2M'), ('grace=PT2M', 'PT2M'), ('grace=90s', 'PT1M30S'), ('max_concurrent=20', 20),
+    ('grace=null', None), ('grace=true', True), ('grace=some text', 'some text'), ('grace=', '')])
+def test_settings_are_sent_with_their_type(server, pair, value):
+    result = belfry('settings', 'set', pair, url=server.url)
+    assert result.returncode == 0
+    assert server.fake.requests[-1].json == {pair.split('=')[0]: value}
+    assert pair.split('=')[0] in result.stdout
+
+
+@pytest.mark.parametrize('pair', ['grace', '=1', 'gr\udcffce=1'])
+def test_a_setting_needs_a_name_and_a_value(server, pair):
+    result = belfry('settings', 'set', pair, url=server.url)
+    assert result.returncode == 2
+    assert 'NAME=VALUE' in result.stderr
+    assert belfry('settings', 'set', 'a=1', 'a=2', url=server.url).returncode == 2
+    assert server.fake.requests == []
+
+
+def test_the_readme_lists_each_command():
+    section = (ROOT / 'README.md').read_text().split('## The commands\n')[1].split('\n## ')[0]
+    for command in leaves():
+        group, _, name = command.partition(' ')
+        row = re.search(rf'^\| `{group}\b.*$', section, re.M)
+        assert row and re.search(rf'\b{name or group}\b', row.group()), command
