@@ -1,10 +1,10 @@
-/* The reconciliation's list. Documents are listed by name and the provider wants ids in order, so
- * ids and revisions are gathered first (24 bytes each) and sorted; a record is read only when the
- * provider asks for it, that is where something changed.
+/* The reconciliation's list: ids and revisions of the records, page by page in the order of ids, and
+ * nothing of their content; a record is read only when the provider asks for it, that is where
+ * something changed. So a million cost no memory and little time.
  *
- * Changes go on meanwhile, and no lock is held. What the list lacks, since it is younger or was renamed
- * while the names were listed, the provider asks for before it removes it; and an id is never given out
- * twice. What it is handed and what a change applies are ordered by revision.
+ * Changes go on meanwhile, and no lock is held. What the list lacks, since it is younger than its page,
+ * the provider asks for before it removes it; and an id is never given out twice. What it is handed and
+ * what a change applies are ordered by revision.
  *
  * A record that cannot be read, or that the provider refuses, is logged, and kept for last_error
  * (refusals.h); the others go on.
@@ -12,8 +12,6 @@
  * Records that are marked as ones that go are left out, and their removal is finished once the
  * list was carried out. */
 #include "host/reconcile.h"
-
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -23,128 +21,105 @@
 #include "host/host_priv.h"
 #include "model/run.h"
 
-#define PAGE_ROWS 200
+/* Large, so that a million compared every few minutes are few calls; about a megabyte of memory. */
+#define PAGE_ROWS 5000
 
-struct entry {
-	struct belfry_id id;
-	int64_t revision;
-};
-
-struct entries {
-	struct entry *items;
+/* The ids of records that are marked as ones that go: few. */
+struct goings {
+	struct belfry_id *items;
 	size_t count;
 	size_t capacity;
 };
 
 struct walk {
 	struct bf_host *host;
-	struct entries present;
-	struct entries going;
-	bool is_gathered;
-	size_t at; /* in present */
-	char id[BELFRY_ID_TEXT_BYTES];
+	struct belfry_arena arenas[2]; /* by turns: a page's position lies in the one before it */
+	unsigned turn;
+	struct belfry_document_query page;
+	size_t at; /* in the page */
+	struct goings going;
+	bool is_at_end;
 	struct bf_deployment current; /* what the last schedule borrows from */
 	struct bf_buf payload;
 };
+
+static void walk_init(struct walk *walk, struct bf_host *host)
+{
+	*walk = (struct walk){
+			.host = host,
+			.arenas = {BELFRY_ARENA_INIT, BELFRY_ARENA_INIT},
+			.page = {.kind = BF_STR(BF_RECORD_KIND),
+					.limit = PAGE_ROWS,
+					.is_brief = true,
+					.has_more = true},
+	};
+}
 
 static void walk_fini(struct walk *walk)
 {
 	bf_deployment_fini(&walk->current);
 	bf_buf_fini(&walk->payload);
-	bf_free(walk->present.items);
 	bf_free(walk->going.items);
+	belfry_arena_fini(&walk->arenas[0]);
+	belfry_arena_fini(&walk->arenas[1]);
 }
 
 /* --- the list --- */
 
-/* An id that is none is of no deployment: nothing shows it, and no engine has it. */
-static enum belfry_status append_entry(struct walk *walk, const struct belfry_document *document,
+static enum belfry_status read_page(struct walk *walk, struct belfry_error *err)
+{
+	struct belfry_arena *arena = &walk->arenas[walk->turn++ % 2];
+
+	if (walk->page.count > 0) {
+		walk->page.after_id = walk->page.documents[walk->page.count - 1].id;
+	}
+	walk->at = 0;
+	belfry_arena_reset(arena);
+	enum belfry_status status = bf_backend_list_documents(walk->host->options.store,
+			&walk->page, arena, err);
+	/* A store that had no more and said otherwise would be asked for ever. */
+	walk->page.has_more = walk->page.has_more && walk->page.count > 0;
+	return status;
+}
+
+static enum belfry_status note_going(struct walk *walk, struct belfry_id id,
 		struct belfry_error *err)
 {
-	bool is_going = (document->flags & BF_RECORD_F_GOING) != 0;
-	struct entries *entries = is_going ? &walk->going : &walk->present;
+	struct goings *going = &walk->going;
 
-	if (BF_GROW(entries->items, entries->capacity, entries->count + 1) != BELFRY_OK) {
+	if (BF_GROW(going->items, going->capacity, going->count + 1) != BELFRY_OK) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
-	struct entry *entry = &entries->items[entries->count];
-	if (belfry_id_parse(document->id, &entry->id) != BELFRY_OK) {
-		bf_log(walk->host->options.env, BF_LOG_ERROR,
-				"event=record_unreadable detail=\"the record of a deployment has the id "
-				"\'%.*s\', which is none\"",
-				BF_STR_ARGS(document->id));
-		return BELFRY_OK;
-	}
-	entry->revision = document->etag;
-	entries->count++;
+	going->items[going->count++] = id;
 	return BELFRY_OK;
 }
 
-static enum belfry_status append_page(struct walk *walk, struct belfry_document_query *query,
-		struct belfry_arena *arena, struct belfry_error *err)
+/* An id that is none is of no deployment: nothing shows it, and no engine has it. */
+static bool is_listed(struct walk *walk, const struct belfry_document *document,
+		struct belfry_id *ret_id)
 {
-	enum belfry_status status = bf_backend_list_documents(walk->host->options.store, query,
-			arena, err);
-
-	for (size_t i = 0; i < query->count && status == BELFRY_OK; i++) {
-		status = append_entry(walk, &query->documents[i], err);
+	if (belfry_id_parse(document->id, ret_id) == BELFRY_OK) {
+		return true;
 	}
-	return status;
+	bf_log(walk->host->options.env, BF_LOG_ERROR,
+			"event=record_unreadable detail=\"the record of a deployment has the id "
+			"'%.*s', which is none\"",
+			BF_STR_ARGS(document->id));
+	return false;
 }
 
-static enum belfry_status list_records(struct walk *walk, struct belfry_error *err)
+/* The next document, from the next page where this one is used up. BELFRY_NEVER: there is none. */
+static enum belfry_status next_document(struct walk *walk,
+		const struct belfry_document **ret_document, struct belfry_error *err)
 {
-	/* Two arenas by turns: a page's position lies in the one before it. */
-	struct belfry_arena arenas[2] = {BELFRY_ARENA_INIT, BELFRY_ARENA_INIT};
-	struct belfry_document_query query = {
-			.kind = BF_STR(BF_RECORD_KIND),
-			.owner = BF_STR(BF_OWNER_DEFAULT),
-			.limit = PAGE_ROWS,
-	};
-	enum belfry_status status = BELFRY_OK;
-
-	for (size_t page = 0; status == BELFRY_OK; page++) {
-		belfry_arena_reset(&arenas[page % 2]);
-		status = append_page(walk, &query, &arenas[page % 2], err);
-		if (status != BELFRY_OK || !query.has_more || query.count == 0) {
-			break;
+	while (walk->at == walk->page.count) {
+		walk->is_at_end = !walk->page.has_more;
+		enum belfry_status status = walk->is_at_end ? BELFRY_NEVER : read_page(walk, err);
+		if (status != BELFRY_OK) {
+			return status;
 		}
-		const struct belfry_document *last = &query.documents[query.count - 1];
-		query.after_owner = last->owner;
-		query.after_name = last->name;
-		query.after_id = last->id;
 	}
-	belfry_arena_fini(&arenas[0]);
-	belfry_arena_fini(&arenas[1]);
-	return status;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct entry *left = a;
-	const struct entry *right = b;
-
-	return bf_id_compare(left->id, right->id);
-}
-
-static enum belfry_status gather(struct walk *walk, struct belfry_error *err)
-{
-	struct entries *present = &walk->present;
-	size_t kept = 0;
-	enum belfry_status status = list_records(walk, err);
-
-	if (status != BELFRY_OK || present->count == 0) {
-		return status;
-	}
-	qsort(present->items, present->count, sizeof(present->items[0]), compare_entries);
-	/* One that was renamed while the names were listed may have been met twice. */
-	for (size_t i = 1; i < present->count; i++) {
-		if (compare_entries(&present->items[kept], &present->items[i]) != 0) {
-			kept++;
-		}
-		present->items[kept] = present->items[i];
-	}
-	present->count = kept + 1;
+	*ret_document = &walk->page.documents[walk->at++];
 	return BELFRY_OK;
 }
 
@@ -152,22 +127,24 @@ static enum belfry_status next_entry(void *data, struct belfry_str *ret_id, int6
 		struct belfry_error *err)
 {
 	struct walk *walk = data;
+	const struct belfry_document *document;
+	enum belfry_status status = next_document(walk, &document, err);
 
-	if (!walk->is_gathered) {
-		enum belfry_status status = gather(walk, err);
-		if (status != BELFRY_OK) {
-			return status;
+	while (status == BELFRY_OK) {
+		struct belfry_id id;
+		bool is_going = (document->flags & BF_RECORD_F_GOING) != 0;
+		bool is_it = is_listed(walk, document, &id);
+		if (is_it && !is_going) {
+			*ret_id = document->id;
+			*ret_revision = document->etag;
+			break;
 		}
-		walk->is_gathered = true;
+		status = is_it ? note_going(walk, id, err) : BELFRY_OK;
+		if (status == BELFRY_OK) {
+			status = next_document(walk, &document, err);
+		}
 	}
-	if (walk->at == walk->present.count) {
-		return BELFRY_NEVER;
-	}
-	const struct entry *entry = &walk->present.items[walk->at++];
-	belfry_id_format(entry->id, walk->id);
-	*ret_id = bf_str(walk->id);
-	*ret_revision = entry->revision;
-	return BELFRY_OK;
+	return status;
 }
 
 static enum belfry_status load_schedule(void *data, struct belfry_str id,
@@ -210,7 +187,7 @@ static void finish_removals(const struct walk *walk)
 		char id[BELFRY_ID_TEXT_BYTES];
 		int64_t revision = 0;
 		bool is_going = false;
-		belfry_id_format(walk->going.items[i].id, id);
+		belfry_id_format(walk->going.items[i], id);
 		bf_host_lock(walk->host, bf_str(id), &lock);
 		enum belfry_status status = bf_record_get_stage(walk->host, bf_str(id), &revision,
 				&is_going, &failure);
@@ -230,7 +207,7 @@ static void finish_removals(const struct walk *walk)
 
 enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 {
-	BF_CLEANUP(walk_fini) struct walk walk = {.host = host};
+	BF_CLEANUP(walk_fini) struct walk walk;
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = &host->reconcile_lock;
 	struct belfry_schedule_iterator iterator = {
 			.data = &walk,
@@ -239,11 +216,12 @@ enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 			.refused = note_refusal,
 	};
 
+	walk_init(&walk, host);
 	(void)pthread_mutex_lock(lock); /* not held by this thread: cannot fail */
 	enum belfry_status status = belfry_scheduler_reconcile(host->options.scheduler, &iterator,
 			err);
 	bf_refusals_end(&host->refusals, status == BELFRY_OK);
-	if (status == BELFRY_OK && walk.is_gathered) {
+	if (status == BELFRY_OK && walk.is_at_end) {
 		finish_removals(&walk);
 	}
 	return status;
