@@ -17,7 +17,8 @@
 #include "base/grow.h"
 #include "provider/embedded_priv.h"
 
-#define PAGE_ROWS 1000u
+/* Large, so that a million compared every few minutes are few calls; about a megabyte of memory. */
+#define PAGE_ROWS 5000u
 #define BATCH_MAX ((size_t)256)
 
 /* One that is to be put or to go; its id is in the text of its list. */
@@ -172,7 +173,7 @@ static enum belfry_status read_page(struct reconcile *r, struct belfry_str after
 {
 	*list = (struct belfry_list){
 			.size = sizeof(*list),
-			.kind = BELFRY_LIST_SCHEDULES,
+			.kind = BELFRY_LIST_REVISIONS,
 			.after_text = after,
 			.limit = PAGE_ROWS,
 	};

@@ -187,6 +187,7 @@ enum belfry_status bf_sqlite_read_begin(struct bf_sqlite *store, struct belfry_e
 		status = status == BELFRY_CONFLICT ? BELFRY_UNAVAILABLE : status;
 		return bf_error_system(err, status, 0, "the store file cannot be read now");
 	}
+	store->reads++;
 	return BELFRY_OK;
 }
 

@@ -203,6 +203,7 @@ void bf_sqlite_get_counts(struct belfry_store *base, struct bf_sqlite_counts *re
 
 	*ret_counts = (struct bf_sqlite_counts){
 			.operations = store->operations,
+			.reads = store->reads,
 			.commits = store->commits,
 			.reopened = store->reopened,
 			.wal_bytes = store->wal_bytes,

@@ -27,6 +27,7 @@ void bf_sqlite_set_env(const struct bf_env *env);
 /* What happened so far, for tests and measurements. */
 struct bf_sqlite_counts {
 	uint64_t operations; /* writing calls that were carried out */
+	uint64_t reads;      /* reading calls that began */
 	uint64_t commits;    /* transactions that carried them */
 	uint64_t reopened;   /* times that the file was opened anew after it failed */
 	uint64_t wal_bytes;  /* length of the log of changes at the last commit */

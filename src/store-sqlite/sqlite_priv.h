@@ -67,6 +67,7 @@ struct bf_sqlite {
 	struct bf_db output;
 
 	_Atomic uint64_t operations;
+	_Atomic uint64_t reads;
 	_Atomic uint64_t commits;
 	_Atomic uint64_t reopened;
 	_Atomic uint64_t wal_bytes;
