@@ -206,6 +206,13 @@ enum belfry_status bf_dispatch_begin_records(struct bf_dispatcher *dispatcher)
 	return BELFRY_OK;
 }
 
+bool bf_dispatch_is_success(const struct belfry_record *record)
+{
+	return record->kind == BELFRY_RECORD_SESSION ||
+			(record->kind == BELFRY_RECORD_TURN &&
+					!belfry_run_status_is_terminal(record->status));
+}
+
 static void count_end(struct bf_dispatcher *dispatcher, const struct bf_held *held)
 {
 	enum belfry_run_status status = BELFRY_STATUS_QUEUED;
@@ -307,8 +314,10 @@ void bf_dispatch_recorded(struct bf_dispatcher *dispatcher)
 			if (record->result == BELFRY_CONFLICT) {
 				/* Another Session is stored, and the Run may be ours still. */
 				bf_dispatch_ask_owned(dispatcher);
+				bf_dispatch_drop(dispatcher, held);
+			} else {
+				bf_dispatch_forget(dispatcher, held);
 			}
-			bf_dispatch_drop(dispatcher, held);
 		} else if (record->kind == BELFRY_RECORD_SESSION) {
 			next_step(dispatcher, held);
 		} else {

@@ -5,7 +5,6 @@
  * then claims. */
 #include "engine/dispatcher.h"
 
-#include "base/grow.h"
 #include "base/timefmt.h"
 #include "engine/dispatcher_priv.h"
 #include "model/run.h"
@@ -44,6 +43,7 @@ void bf_dispatcher_free(struct bf_dispatcher *dispatcher, void (*release)(struct
 	bf_free(dispatcher->load_ids);
 	bf_free(dispatcher->calls);
 	bf_free(dispatcher->cancels);
+	bf_free(dispatcher->told);
 	bf_free(dispatcher);
 }
 
@@ -55,6 +55,14 @@ struct belfry_arena *bf_dispatcher_arena(struct bf_dispatcher *dispatcher)
 const struct bf_dispatcher_counts *bf_dispatcher_counts(const struct bf_dispatcher *dispatcher)
 {
 	return &dispatcher->counts;
+}
+
+struct belfry_str bf_dispatcher_schedule(struct bf_dispatcher *dispatcher, struct belfry_id run)
+{
+	const struct bf_held *held = bf_dispatch_find(dispatcher, run);
+
+	return held != NULL ? (struct belfry_str){held->run.schedule, held->run.schedule_len}
+			    : (struct belfry_str){NULL, 0};
 }
 
 bool bf_dispatcher_is_idle(const struct bf_dispatcher *dispatcher)
@@ -271,6 +279,9 @@ static void handle_event(struct bf_dispatcher *dispatcher, struct bf_dispatcher_
 		break;
 	case BF_DISPATCHER_KICK: dispatcher->wants_claim = true; break;
 	case BF_DISPATCHER_ANSWER: bf_dispatch_answer(dispatcher, event->answer, event->now); break;
+	case BF_DISPATCHER_CANCELLED:
+		bf_dispatch_cancelled(dispatcher, &event->cancelled, event->now);
+		break;
 	case BF_DISPATCHER_DONE: answered(dispatcher, orders, event); break;
 	case BF_DISPATCHER_STOP:
 		dispatcher->is_stopping = true;

@@ -9,6 +9,9 @@
  * its takeover calls the same step again under a higher fence. Answers that come for an attempt that is
  * over find no Run here and are dropped; records with a fence that has moved are refused by the store.
  *
+ * A Run that the host has cancelled is dropped wherever it is, as soon as we hear of it, and its handler is
+ * told. Until then it is like one that was lost: what we record of it is refused.
+ *
  * Memory is bounded by places and bytes: no ticket, no Run in memory (architecture.md, decision 8).
  *
  * Pure: a step takes one event and fills a struct of orders. */
@@ -69,11 +72,12 @@ enum bf_dispatcher_event_kind {
 	BF_DISPATCHER_WAKE,
 	BF_DISPATCHER_COVER,
 	BF_DISPATCHER_LOST,
-	BF_DISPATCHER_BORN,   /* the machine takes event->born */
-	BF_DISPATCHER_KICK,   /* Runs may wait in the queue */
-	BF_DISPATCHER_ANSWER, /* the machine keeps event->answer until it orders its release */
-	BF_DISPATCHER_DONE,   /* the store's answer */
-	BF_DISPATCHER_STOP    /* drain until `until`, then hand back */
+	BF_DISPATCHER_BORN,      /* the machine takes event->born */
+	BF_DISPATCHER_KICK,      /* Runs may wait in the queue */
+	BF_DISPATCHER_ANSWER,    /* the machine keeps event->answer until it orders its release */
+	BF_DISPATCHER_CANCELLED, /* event->cancelled is borrowed for the step */
+	BF_DISPATCHER_DONE,      /* the store's answer */
+	BF_DISPATCHER_STOP       /* drain until `until`, then hand back */
 };
 
 struct bf_dispatcher_event {
@@ -83,6 +87,7 @@ struct bf_dispatcher_event {
 	struct bf_cover cover;
 	struct bf_born *born;
 	struct bf_answer *answer;
+	struct bf_cancelled cancelled;
 	enum belfry_status status;
 	struct bf_boot_time until;
 };
@@ -130,6 +135,8 @@ void bf_dispatcher_uncalled(struct bf_dispatcher *dispatcher, const struct bf_to
 		struct bf_boot_time now);
 /* The tickets of the last orders could not be carried to the planner (no memory). */
 void bf_dispatcher_untold(struct bf_dispatcher *dispatcher, const struct bf_tickets *tickets);
+/* The schedule of a Run that is held; empty where it is not. Borrowed until the next step. */
+struct belfry_str bf_dispatcher_schedule(struct bf_dispatcher *dispatcher, struct belfry_id run);
 struct belfry_arena *bf_dispatcher_arena(struct bf_dispatcher *dispatcher);
 const struct bf_dispatcher_counts *bf_dispatcher_counts(const struct bf_dispatcher *dispatcher);
 /* After STOP: nothing is held and nothing is under way. */

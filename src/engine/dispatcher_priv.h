@@ -3,6 +3,7 @@
 #define BF_DISPATCHER_PRIV_H
 
 #include "base/alloc.h"
+#include "base/grow.h"
 #include "base/list.h"
 #include "engine/dispatcher.h"
 #include "engine/jitter.h"
@@ -75,6 +76,9 @@ struct bf_dispatcher {
 	bool wants_owned;
 	struct belfry_id owned_after;
 	belfry_fence owned_seen; /* what was born up to here the store has shown us */
+	struct belfry_id *told;  /* cancelled Runs that the latest beat named */
+	size_t told_count;
+	size_t told_capacity;
 	bool is_short_of_memory; /* a Run that is ours could not be held */
 	bool is_backlog;
 	struct bf_boot_time claim_at;   /* look into the queue then, unasked */
@@ -126,6 +130,15 @@ BF_MUST_CHECK enum belfry_status bf_dispatch_begin_records(struct bf_dispatcher 
 void bf_dispatch_recorded(struct bf_dispatcher *dispatcher);
 /* The batch failed as a whole: it is written again, in halves where one of it is at fault. */
 void bf_dispatch_unrecorded(struct bf_dispatcher *dispatcher, enum belfry_status status);
+
+/* The handler did what it was asked for. */
+bool bf_dispatch_is_success(const struct belfry_record *record);
+
+/* dispatch_cancel.c: what the host has cancelled. */
+void bf_dispatch_cancelled(struct bf_dispatcher *dispatcher, const struct bf_cancelled *news,
+		struct bf_boot_time now);
+/* Drop a Run that is not ours to record any more; a handler that may still work on it is told. */
+void bf_dispatch_forget(struct bf_dispatcher *dispatcher, struct bf_held *held);
 
 /* dispatch_claim.c: Runs from the store, tickets for the planner, the low mark. */
 /* Runs due before it are not born claimed: by the store's clock at `now`. */

@@ -68,6 +68,8 @@ struct bf_keeper {
 	size_t other_count;
 	size_t other_capacity;
 	struct belfry_id judged;
+	struct belfry_id *cancelled; /* as the last renewal named them */
+	size_t cancelled_capacity;
 
 	struct belfry_beat beat;
 	struct belfry_list list;
@@ -97,6 +99,7 @@ void bf_keeper_free(struct bf_keeper *keeper)
 	if (keeper != NULL) {
 		belfry_arena_fini(&keeper->arena);
 		bf_free(keeper->others);
+		bf_free(keeper->cancelled);
 		bf_free(keeper);
 	}
 }
@@ -329,6 +332,25 @@ static void publish_cover(struct bf_keeper *keeper, struct bf_keeper_orders *ord
 	}
 }
 
+/* A copy: the next operation of this step takes the arena. Without memory the next beat names them. */
+static void publish_cancelled(struct bf_keeper *keeper, struct bf_keeper_orders *orders)
+{
+	size_t count = keeper->beat.cancelled_count;
+
+	if (count == 0 ||
+			BF_GROW(keeper->cancelled, keeper->cancelled_capacity, count) !=
+					BELFRY_OK) {
+		return;
+	}
+	memcpy(keeper->cancelled, keeper->beat.cancelled, count * sizeof(*keeper->cancelled));
+	orders->cancelled = (struct bf_cancelled){
+			.runs = keeper->cancelled,
+			.run_count = count,
+			.at = keeper->beat.now,
+			.is_beats = true,
+	};
+}
+
 static void acknowledge(struct bf_keeper *keeper, struct bf_boot_time now)
 {
 	keeper->acknowledged.store = keeper->beat.now;
@@ -353,6 +375,7 @@ static void renewed(struct bf_keeper *keeper, struct bf_keeper_orders *orders,
 		publish_cover(keeper, orders);
 		orders->is_clock_back = keeper->is_clock_back;
 		keeper->is_clock_back = false;
+		publish_cancelled(keeper, orders);
 	}
 }
 

@@ -54,8 +54,10 @@ struct bf_keeper_orders {
 	struct belfry_prune *prune;
 	struct bf_cover cover; /* for planner and dispatcher */
 	bool has_cover;
-	bool is_lost;       /* for planner and dispatcher, before any cover of this step */
-	bool is_clock_back; /* for the planner */
+	struct bf_cancelled
+			cancelled; /* for the dispatcher, after any cover; borrowed; none: 0 Runs */
+	bool is_lost;              /* for planner and dispatcher, before any cover of this step */
+	bool is_clock_back;        /* for the planner */
 	bool is_ended;
 	struct bf_boot_time wake;
 };

@@ -5,7 +5,9 @@
  *   dispatcher -> planner      tickets   places for Runs to be born into
  *   dispatcher -> keeper       low       no open Run that was born to us has a smaller id
  *   keeper     -> both         cover     our incarnation, what it covers, how long it may act
- *   keeper     -> both         lost      our incarnation is over */
+ *   keeper     -> both         lost      our incarnation is over
+ *   keeper     -> dispatcher   cancelled Runs of ours that the host has cancelled (a host in this process
+ *                                        tells it as well, at once) */
 #ifndef BF_MESSAGES_H
 #define BF_MESSAGES_H
 
@@ -79,6 +81,14 @@ struct bf_cover {
 	struct bf_boot_time act_until; /* no plan, claim or call is begun after this */
 	belfry_time store_now;         /* the store's clock ... */
 	struct bf_boot_time at;        /* ... and ours, at the same moment */
+};
+
+/* Final: the store has ended them. */
+struct bf_cancelled {
+	const struct belfry_id *runs; /* of the message */
+	size_t run_count;
+	belfry_time at; /* the store's clock; all of them were cancelled before */
+	bool is_beats;  /* all that the latest beat named: those of the last minute or so, again */
 };
 
 /* Frees the message and its Runs; NULL is fine. */

@@ -602,6 +602,32 @@ static void observations_without_memory_begin_with_a_later_beat(void **state)
 	assert_true(is_beat(b, BELFRY_BEAT_DEAD));
 }
 
+static void what_the_host_cancelled_is_passed_on_by_each_beat(void **state)
+{
+	struct bench *b = *state;
+	struct belfry_id gone[] = {id_of(60), id_of(61)};
+
+	begin(b);
+	assert_int_equal(b->orders.cancelled.run_count, 0);
+	for (int i = 0; i < 3; i++) {
+		pass_time(b, BEAT);
+		wake(b);
+		answer_chores(b);
+		assert_true(is_beat(b, BELFRY_BEAT_RENEW));
+		b->orders.beat->cancelled = gone;
+		b->orders.beat->cancelled_count = 2;
+		/* Without memory it is told by the next one. */
+		bf_fault_arm(bf_alloc_fault(), i == 0 ? 1 : 0, i == 0 ? -1 : 0);
+		answer_renew(b);
+		bf_fault_arm(bf_alloc_fault(), 0, 0);
+		assert_true(b->orders.has_cover);
+		assert_int_equal(b->orders.cancelled.run_count, i == 0 ? 0 : 2);
+	}
+	assert_memory_equal(b->orders.cancelled.runs, gone, sizeof(gone));
+	assert_int_equal(b->orders.cancelled.at, b->store_now);
+	assert_true(b->orders.cancelled.is_beats);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int run_keeper_tests(void)
@@ -629,6 +655,7 @@ int run_keeper_tests(void)
 			CASE(an_end_before_anything_was_registered_is_an_end),
 			CASE(low_marks_travel_with_the_beats),
 			CASE(observations_without_memory_begin_with_a_later_beat),
+			CASE(what_the_host_cancelled_is_passed_on_by_each_beat),
 	};
 	return cmocka_run_group_tests_name("keeper", tests, NULL, NULL);
 }
