@@ -39,7 +39,7 @@ const char *bf_http_status_title(int http_status)
 }
 
 static enum belfry_status write_document(const struct belfry_error *err,
-		struct belfry_str request_id, struct bf_buf *buf)
+		struct belfry_str request_id, const json_t *more, struct bf_buf *buf)
 {
 	struct bf_json_writer writer;
 	int http_status = belfry_status_http(err->status);
@@ -62,24 +62,38 @@ static enum belfry_status write_document(const struct belfry_error *err,
 		bf_json_write_str(&writer, "request_id", request_id);
 	}
 	enum belfry_status status = bf_json_writer_end(&writer, &object);
+	if (status == BELFRY_OK && more != NULL &&
+			json_object_update_missing(object, (json_t *)(uintptr_t)more) != 0) {
+		status = BELFRY_NOMEM;
+	}
 	return status == BELFRY_OK ? bf_json_dump(object, buf) : status;
 }
 
 void bf_http_problem(const struct belfry_error *err, struct belfry_str request_id,
 		struct bf_http_response *ret_response)
 {
+	bf_http_problem_with(err, request_id, NULL, ret_response);
+}
+
+void bf_http_problem_with(const struct belfry_error *err, struct belfry_str request_id,
+		const json_t *more, struct bf_http_response *ret_response)
+{
 	struct bf_http_response response = {
 			.status = belfry_status_http(err->status),
 			.content_type = "application/problem+json",
 	};
 
-	if (write_document(err, request_id, &response.body) != BELFRY_OK) {
+	if (write_document(err, request_id, more, &response.body) != BELFRY_OK) {
 		bf_buf_fini(&response.body);
 		response.status = 500;
 		response.borrowed = BF_STR(out_of_memory);
 	}
 	if (response.status == 503) {
 		bf_http_response_put_header(&response, "Retry-After", BF_STR("1"));
+	} else if (response.status == 429) {
+		bf_http_response_put_header(&response, "Retry-After", BF_STR("10"));
+	} else if (response.status == 401) {
+		bf_http_response_put_header(&response, "WWW-Authenticate", BF_STR("Bearer"));
 	}
 	*ret_response = response;
 }

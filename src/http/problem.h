@@ -8,11 +8,13 @@
 #ifndef BF_HTTP_PROBLEM_H
 #define BF_HTTP_PROBLEM_H
 
+#include "base/json.h"
 #include <belfry/status.h>
 
 #include "http/server.h"
 
-/* Makes the answer for `err` (its status decides the HTTP status; 503 carries Retry-After: 1). `pointer`
+/* Makes the answer for `err` (its status decides the HTTP status; 503 and 429 carry Retry-After, 401
+ * WWW-Authenticate: Bearer). `pointer`
  * and `position` (from 0) appear where err has them. request_id: empty leaves it out.
  * Cannot fail: without memory the answer is a fixed document of status 500. *ret_response is owned by
  * the caller (bf_http_respond or bf_http_response_fini). */
@@ -20,6 +22,9 @@ void bf_http_problem(const struct belfry_error *err, struct belfry_str request_i
 		struct bf_http_response *ret_response);
 
 /* The same for a bare status, with its public text. */
+/* The same with the members of `more`, which has none of a problem's own. */
+void bf_http_problem_with(const struct belfry_error *err, struct belfry_str request_id,
+		const json_t *more, struct bf_http_response *ret_response);
 void bf_http_problem_status(enum belfry_status status, struct belfry_str request_id,
 		struct bf_http_response *ret_response);
 

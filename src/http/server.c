@@ -1,7 +1,8 @@
 /* Starting and stopping the HTTP server.
  *
  * The order of the stop is what matters: the library aborts the process when it is stopped while a
- * connection is suspended. So: dispatch nothing more (what still comes gets 503 and is closed); wait for
+ * connection is suspended. So: dispatch nothing more (what still comes gets 503 and is closed); end the
+ * streams, which wakes them, so that none sleeps any more; wait for
  * the answers that are to come; answer the rest with 503, which wakes every suspended connection; join
  * the workers; let the last answers leave; then stop the library, which closes the listening socket, and
  * the reaper after it (the closing connections still report to it).
@@ -45,6 +46,7 @@ static struct bf_http_server *server_new(const struct bf_http_server_options *op
 		return NULL;
 	}
 	if (pthread_mutex_init(&server->lock, NULL) != 0 ||
+			pthread_mutex_init(&server->streams_lock, NULL) != 0 ||
 			pthread_cond_init(&server->work, NULL) != 0) {
 		bf_free(server);
 		return NULL;
@@ -70,6 +72,7 @@ static void server_free(struct bf_http_server *server)
 	close_if_open(server->settled_fd);
 	close_if_open(server->tick_fd);
 	(void)pthread_cond_destroy(&server->work);
+	(void)pthread_mutex_destroy(&server->streams_lock);
 	(void)pthread_mutex_destroy(&server->lock);
 	bf_free(server);
 }
@@ -146,6 +149,7 @@ void bf_http_server_stop(struct bf_http_server *server)
 	(void)pthread_mutex_lock(&server->lock);
 	server->is_stopping = true;
 	(void)pthread_mutex_unlock(&server->lock);
+	bf_http_streams_stop(server);
 	bf_http_pool_settle(server, server->options.stop_time);
 	bf_http_pool_give_up(server);
 	bf_http_pool_stop(server);

@@ -3,7 +3,8 @@
  *
  * Life of a request
  *   1. Its head is read and judged (server_head.h): what is ambiguous gets 400 and the connection is
- *      closed. A Content-Length above the limit gets 413 before the body is read.
+ *      closed. Then the caller's judge may refuse it, and it is closed. A Content-Length above the
+ *      limit gets 413. All that before the body is read.
  *   2. Its body is read, counted as it comes: above the limit 413, out of room 503, both at once.
  *   3. The whole request waits in a bounded queue (full: 503, Retry-After: 1) for one of the server's
  *      worker threads, which calls the handler. The threads that read and write sockets never do.
@@ -15,9 +16,11 @@
  * response sets its own), Date, and no Server field and no CORS field. The refusals that the library
  * makes by itself (431 for a head too large, 400 for a line without a colon) are plain and lack them.
  *
- * Not here: routes, tokens, ETag and 304, ranges, compression: the caller's, above this. A streamed
- * answer will be a third kind of body in struct bf_http_response, next to `body` and `borrowed`;
- * nothing in the life of a request has to change for it. */
+ * A streamed answer (bf_http_response_stream) has a body without an end: its bytes come from a source
+ * that is asked when there is room for them, and its request is open until the client leaves or the
+ * server stops.
+ *
+ * Not here: routes, tokens, ETag and 304, ranges, compression: the caller's, above this. */
 #ifndef BF_HTTP_SERVER_H
 #define BF_HTTP_SERVER_H
 
@@ -85,8 +88,9 @@ struct bf_http_response {
 	const char *content_type;   /* static text; NULL: none */
 	struct bf_buf body;         /* sent where it is not empty */
 	struct belfry_str borrowed; /* else this: must outlive the server (assets, fixed texts) */
-	bool is_close;              /* close the connection behind it */
-	bool is_failed;             /* a header did not fit, or there was no memory: 500 is sent */
+	struct bf_http_stream *stream; /* instead of both: bf_http_response_stream */
+	bool is_close;                 /* close the connection behind it */
+	bool is_failed; /* a header did not fit, or there was no memory: 500 is sent */
 	size_t header_count;
 	struct {
 		const char *name; /* static text */
@@ -101,6 +105,32 @@ void bf_http_response_put_header(struct bf_http_response *response, const char *
 		struct belfry_str value);
 void bf_http_response_fini(struct bf_http_response *response);
 
+/* --- the streamed response --- */
+
+/* Where the bytes of a streamed answer come from. Its functions are called by threads that read and
+ * write sockets, and must not block. */
+struct bf_http_source {
+	void *data;
+	/* Writes what there is to send now, at most `size` bytes (at least 128), and returns how many.
+	 * 0: nothing; the stream sleeps until it is woken. is_quiet: nothing was sent for quiet_time, and
+	 * a sign of life is due. Never at once with itself. */
+	size_t (*read)(void *data, char *bytes, size_t size, bool is_quiet);
+	/* The last call: the client has left, the server stops, or the answer was never sent. */
+	void (*close)(void *data);
+	belfry_duration quiet_time;
+};
+
+struct bf_http_stream;
+
+/* Makes `response` a streamed one; `source` is copied, and closed by the response from now on. BELFRY_OK
+ * (*ret_stream is owned by the caller: bf_http_stream_release) or BELFRY_NOMEM (close is not called). */
+BF_MUST_CHECK enum belfry_status bf_http_response_stream(struct bf_http_response *response,
+		const struct bf_http_source *source, struct bf_http_stream **ret_stream);
+/* The source has something to send. Any thread; does not block. Allowed before the answer was sent,
+ * and when the stream is over. */
+void bf_http_stream_wake(struct bf_http_stream *stream);
+void bf_http_stream_release(struct bf_http_stream *stream); /* does not end it */
+
 /* Answers. Both are taken: *request is NULL and *response {0} afterwards. For HEAD, 204 and 304 the
  * body is not sent. Any thread, also one that the handler handed the request to; never blocks on the
  * network. Where the connection or the server is gone already the answer is dropped quietly. */
@@ -113,6 +143,11 @@ void bf_http_respond(struct bf_http_request **request, struct bf_http_response *
  * the server stops. It may block for as long as a store call takes, and must return in the end: the
  * stop waits for it. */
 typedef void (*bf_http_handler_fn)(void *data, struct bf_http_request **request);
+
+/* May a request go on whose head is read, and whose body is not? Called by a thread that reads and writes
+ * sockets: must not block. Anything but BELFRY_OK is answered with err, and the connection is closed. */
+typedef enum belfry_status (*bf_http_judge_fn)(void *data, const struct bf_http_request *request,
+		struct belfry_error *err);
 
 struct bf_http_server_options {
 	size_t size;
@@ -135,6 +170,7 @@ struct bf_http_server_options {
 	belfry_duration idle_time; /* between two requests on one connection */
 	belfry_duration send_time; /* from the answer to its last byte */
 	belfry_duration stop_time; /* how long the stop waits for answers that are still to come */
+	bf_http_judge_fn judge;    /* with the handler's data; NULL: none */
 };
 
 #define BF_HTTP_SERVER_OPTIONS_INIT                                                                \
@@ -161,7 +197,7 @@ BF_MUST_CHECK enum belfry_status bf_http_server_start(const struct bf_http_serve
 /* The port that it listens on. */
 uint16_t bf_http_server_port(const struct bf_http_server *server);
 
-/* Ends it: lets what was begun be answered for stop_time while everything new gets 503 and is closed,
+/* Ends it: ends every stream, lets what was begun be answered for stop_time while everything new gets 503 and is closed,
  * answers the rest with 503, waits for the workers, closes all connections and frees the server. NULL is allowed. Blocks.
  * Requests that somebody still holds stay valid until they are answered; those answers are dropped. */
 void bf_http_server_stop(struct bf_http_server *server);

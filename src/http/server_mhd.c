@@ -2,7 +2,7 @@
  * epoll loop in each of a few threads; everything here runs in them, except start, stop and wake.
  *
  * A connection that waits for its answer is suspended. The library's rule: it may be suspended from
- * inside the request callback alone, and the test "is there an answer?" and the suspension must be one
+ * inside the request callback alone (a stream: from its reader, server_mhd_stream.c), and the test "is there an answer?" and the suspension must be one
  * step, or the wake-up of an answer in between is lost. request->lock makes them one (finish,
  * bf_http_respond).
  *
@@ -11,7 +11,8 @@
  *   - it accepts several Host or Content-Length, and both lengths at once: bf_http_head_check;
  *   - its timeout is one of inactivity: server_reaper.c;
  *   - it cannot answer in the middle of a body: bf_http_mhd_refuse_midway writes past it;
- *   - with more parameters than it has memory for it falls silent and never calls back: is_target_fit;
+ *   - with more parameters than it has memory for it falls silent and never calls back, or, while it is
+ *     being stopped, crashes: is_target_fit, hide_query;
  *   - its strict mode refuses a missing Host and a space in the target, as bf_http_head_check does, but
  *     writes the head of that refusal twice: strict mode is for later versions;
  *   - it aborts the process when it is stopped with a connection suspended, and now and then when it is
@@ -135,12 +136,22 @@ static enum belfry_status read_head(struct bf_http_request *request, struct MHD_
 	if (status == BELFRY_OK) {
 		status = bf_http_target_parse(bf_str(request->target_text), &request->target, err);
 	}
-	if (status == BELFRY_OK &&
-			request->framing.length_bytes > (int64_t)server->options.body_bytes) {
+	return status;
+}
+
+/* Whoever may not ask is not told how large a body may be. */
+static enum belfry_status judge_head(const struct bf_http_request *request,
+		struct belfry_error *err)
+{
+	const struct bf_http_server *server = request->server;
+	const struct bf_http_server_options *o = &server->options;
+	enum belfry_status status = o->judge != NULL ? o->judge(server->data, request, err)
+						     : BELFRY_OK;
+
+	if (status == BELFRY_OK && request->framing.length_bytes > (int64_t)o->body_bytes) {
 		status = bf_error_set(err, BELFRY_TOO_LARGE,
 				"the body has %lld bytes, at most %zu are taken",
-				(long long)request->framing.length_bytes,
-				server->options.body_bytes);
+				(long long)request->framing.length_bytes, o->body_bytes);
 	}
 	return status;
 }
@@ -151,7 +162,11 @@ static enum MHD_Result begin(struct bf_http_request *request, struct MHD_Connect
 	struct belfry_error err = {0};
 
 	request->is_head_read = true;
-	if (read_head(request, mhd, method, version, &err) != BELFRY_OK) {
+	enum belfry_status status = read_head(request, mhd, method, version, &err);
+	if (status == BELFRY_OK) {
+		status = judge_head(request, &err);
+	}
+	if (status != BELFRY_OK) {
 		return bf_http_mhd_refuse(request, mhd, &err);
 	}
 	bf_http_reaper_arm(request->connection, BF_HTTP_STAGE_BODY,
@@ -226,9 +241,9 @@ static enum MHD_Result finish(struct bf_http_request *request, struct MHD_Connec
 	return is_answered ? bf_http_mhd_send(request, mhd, &answer) : MHD_YES;
 }
 
-void bf_http_library_wake(struct bf_http_request *request)
+void bf_http_library_wake(struct MHD_Connection *transport)
 {
-	MHD_resume_connection(request->transport);
+	MHD_resume_connection(transport);
 }
 
 /* --- the library's callbacks --- */
@@ -255,6 +270,17 @@ static bool is_target_fit(const struct bf_http_server *server, struct belfry_str
 			server->options.connection_bytes / 4 * 3;
 }
 
+/* Takes the parameters out of the library's own memory, where it is about to read them: it then makes no
+ * records of them, and finds nothing that is too much for it. */
+static void hide_query(const char *target)
+{
+	const char *mark = target != NULL ? strchr(target, '?') : NULL;
+
+	if (mark != NULL && mark[1] != '\0') {
+		((char *)(uintptr_t)mark)[1] = '\0';
+	}
+}
+
 /* Answers past the library, which may not call back any more, and lets the connection end. */
 static void refuse_target(struct bf_http_request *request)
 {
@@ -265,6 +291,7 @@ static void refuse_target(struct bf_http_request *request)
 			"the address is too long, or has too many parts: at most %d segments and %d "
 			"parameters",
 			BF_HTTP_SEGMENTS, BF_HTTP_PARAMETERS);
+	hide_query(request->target_at);
 	bf_http_mhd_write_refusal(request, &err);
 	request->is_refused = true;
 	connection->is_early = true;

@@ -1,4 +1,4 @@
-/* Between the two files that know the library. All of it runs in the library's threads. */
+/* Between the files that know the library. All of it runs in the library's threads. */
 #ifndef BF_HTTP_SERVER_MHD_PRIV_H
 #define BF_HTTP_SERVER_MHD_PRIV_H
 
@@ -22,5 +22,9 @@ void bf_http_mhd_write_refusal(struct bf_http_request *request, const struct bel
  * would have to go through the session. */
 BF_MUST_CHECK enum MHD_Result bf_http_mhd_refuse_midway(struct bf_http_request *request,
 		const struct belfry_error *err);
+
+/* server_mhd_stream.c: a body that is read from the stream, which is taken. NULL: no memory, and nothing
+ * is taken. */
+BF_MUST_CHECK struct MHD_Response *bf_http_mhd_stream(struct bf_http_stream **stream);
 
 #endif

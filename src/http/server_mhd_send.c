@@ -67,6 +67,9 @@ static struct MHD_Response *make_body(struct bf_http_response *response)
 {
 	size_t len = response->body.len;
 
+	if (response->stream != NULL) {
+		return bf_http_mhd_stream(&response->stream);
+	}
 	if (len == 0) {
 		/* The library promises not to write where the memory is persistent. */
 		return MHD_create_response_from_buffer(response->borrowed.len,
@@ -95,6 +98,9 @@ enum MHD_Result bf_http_mhd_send(struct bf_http_request *request, struct MHD_Con
 		bf_http_problem_status(BELFRY_INTERNAL, bf_str(request->id), response);
 	}
 	unsigned status = (unsigned)response->status;
+	if (response->stream != NULL) {
+		bf_http_stream_begin(response->stream, request, mhd);
+	}
 	struct MHD_Response *out = make_body(response);
 	if (out != NULL) {
 		if (add_fields(out, response)) {

@@ -3,8 +3,11 @@
  * Threads  socket threads (the library's; they run server_mhd.c), workers (server_pool.c) and one
  *          reaper (server_reaper.c).
  * Locks    request->lock before server->lock; neither is held while the handler runs.
+ *          server->streams_lock before stream->lock before server->lock.
  *          request->lock  whether it is answered and whether its connection sleeps: the two that must
  *                         not be seen apart, or a wake-up is lost
+ *          stream->lock   whether its source has something and whether its connection sleeps: the same;
+ *                         held while the source is read, and not while it is closed
  *          server->lock   all lists, counters and flags of the server, all deadlines
  * Owners   a request is counted: one for its connection, one for whoever is to answer it. A connection
  *          belongs to its socket thread, and is in server->connections from open to close. */
@@ -24,6 +27,7 @@
 
 #define BF_HTTP_PEER_BYTES   64
 #define BF_HTTP_LINGER_COUNT 64
+#define BF_HTTP_STREAM_BYTES 4096 /* of a stream, at once */
 
 struct MHD_Connection;
 struct MHD_Daemon;
@@ -85,6 +89,21 @@ struct bf_http_request {
 	char id[BELFRY_ID_TEXT_BYTES];
 };
 
+struct bf_http_stream {
+	atomic_int references; /* its maker's, and its response's */
+	pthread_mutex_t lock;
+	struct bf_http_source source;
+	struct bf_link link; /* in server->streams while it is being sent; under their lock */
+	struct bf_http_server *server;         /* NULL before */
+	struct bf_http_connection *connection; /* for the socket thread, and while it is asleep */
+	struct MHD_Connection *transport; /* under lock; NULL before it is sent and after its end */
+	bool is_asleep;                   /* under lock: the transport is suspended */
+	bool is_quiet;                    /* under lock: a sign of life is due */
+	bool is_ending;                   /* under lock: no further byte */
+	bool is_gone;                     /* under lock: and nobody to hear of it */
+	struct bf_boot_time quiet_at;     /* under lock: then it is quiet */
+};
+
 struct bf_http_server {
 	struct bf_http_server_options options;
 	bf_http_handler_fn handler;
@@ -109,6 +128,11 @@ struct bf_http_server {
 	bool is_stopping;    /* nothing more is dispatched */
 	bool is_workers_end;
 	bool is_reaper_end;
+
+	pthread_mutex_t streams_lock;
+	struct bf_list streams;
+	bool is_streams_end;                /* under streams_lock: those that begin end at once */
+	struct bf_boot_time streams_looked; /* the reaper's alone */
 
 	pthread_t *workers;
 	unsigned worker_count; /* started */
@@ -151,6 +175,18 @@ void bf_http_reaper_arm(struct bf_http_connection *connection, enum bf_http_stag
 /* Before the library closes the descriptor. */
 void bf_http_reaper_remove(struct bf_http_connection *connection);
 
+/* server_stream.c. Begin, fill and end are the socket thread's. Fill: the caller holds stream->lock and
+ * suspends where it returns 0. */
+void bf_http_stream_begin(struct bf_http_stream *stream, struct bf_http_request *request,
+		struct MHD_Connection *transport);
+BF_MUST_CHECK size_t bf_http_stream_fill(struct bf_http_stream *stream, char *bytes, size_t size);
+/* Closes the source and lets go: of one that was sent, or never will be. */
+void bf_http_stream_end(struct bf_http_stream *stream);
+/* Looks at those that sleep: is a sign of life due, is the client still there? The reaper's. */
+void bf_http_streams_look(struct bf_http_server *server, struct bf_boot_time at);
+/* Ends all of them, and those that would begin. */
+void bf_http_streams_stop(struct bf_http_server *server);
+
 /* server_crowd.c. Before a connection is accepted: makes room where the limits are near; false: there is
  * none. Any thread. */
 BF_MUST_CHECK bool bf_http_crowd_admit(struct bf_http_server *server, const char *peer);
@@ -169,10 +205,10 @@ BF_MUST_CHECK enum belfry_status bf_http_socket_listen(const char *address, uint
 		int *ret_fd, uint16_t *ret_port, struct belfry_error *err);
 void bf_http_socket_peer(const void *sockaddr, char *ret_text);
 
-/* server_mhd.c: the library. Wake is called under request->lock. */
+/* server_mhd.c: the library. Wake is called under the lock that says that the transport is asleep. */
 BF_MUST_CHECK enum belfry_status bf_http_library_start(struct bf_http_server *server,
 		struct belfry_error *err);
 void bf_http_library_stop(struct bf_http_server *server);
-void bf_http_library_wake(struct bf_http_request *request);
+void bf_http_library_wake(struct MHD_Connection *transport);
 
 #endif

@@ -176,6 +176,7 @@ static void *run_reaper(void *data)
 		is_end = server->is_reaper_end;
 		(void)pthread_mutex_unlock(&server->lock);
 		drain_all(server, at);
+		bf_http_streams_look(server, at);
 		if (!is_end) {
 			bf_http_event_wait(server->tick_fd, tick_time(server));
 		}

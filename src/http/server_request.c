@@ -76,7 +76,7 @@ void bf_http_respond(struct bf_http_request **request, struct bf_http_response *
 		taken->is_answered = true;
 		if (taken->is_asleep) {
 			taken->is_asleep = false;
-			bf_http_library_wake(taken);
+			bf_http_library_wake(taken->transport);
 		}
 	}
 	(void)pthread_mutex_unlock(&taken->lock);

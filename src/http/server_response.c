@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
+#include "http/server_priv.h"
+
 void bf_http_response_put_header(struct bf_http_response *response, const char *name,
 		struct belfry_str value)
 {
@@ -28,5 +30,8 @@ void bf_http_response_fini(struct bf_http_response *response)
 		bf_free(response->headers[i].value);
 	}
 	bf_buf_fini(&response->body);
+	if (response->stream != NULL) {
+		bf_http_stream_end(response->stream);
+	}
 	*response = (struct bf_http_response){0};
 }

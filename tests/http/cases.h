@@ -18,6 +18,7 @@ int run_probe_tests(void);
 int run_problem_tests(void);
 int run_serve_tests(void);
 int run_stop_tests(void);
+int run_stream_tests(void);
 int run_target_tests(void);
 
 /* Fails the test unless the two texts are the same, and prints both. */

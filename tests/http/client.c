@@ -147,6 +147,24 @@ struct reply client_ask(uint16_t port, struct belfry_str bytes)
 	return reply;
 }
 
+void client_expect_text(struct client *client, const char *text)
+{
+	size_t len = strlen(text);
+	size_t at = 0;
+
+	for (;;) {
+		for (; at + len <= client->got.len; at++) {
+			if (memcmp(client->got.ptr + at, text, len) == 0) {
+				bf_buf_remove_front(&client->got, at + len);
+				return;
+			}
+		}
+		if (!read_more(client)) {
+			fail_msg("closed before \"%s\" came", text);
+		}
+	}
+}
+
 void client_expect_close(struct client *client)
 {
 	while (read_more(client)) {

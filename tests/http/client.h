@@ -28,6 +28,9 @@ bool client_try_send(struct client *client, struct belfry_str bytes);
 struct reply client_read(struct client *client, bool is_head);
 /* One request, one answer, over a connection of its own. */
 struct reply client_ask(uint16_t port, struct belfry_str bytes);
+/* Reads until this text has come, and takes everything up to its end; fails the test where the server
+ * closes before. */
+void client_expect_text(struct client *client, const char *text);
 /* Reads until the server closes. */
 void client_expect_close(struct client *client);
 /* Until there is something to read, or the end. Allocates nothing. */

@@ -32,6 +32,7 @@ int main(void)
 			run_problem_tests,
 			run_serve_tests,
 			run_stop_tests,
+			run_stream_tests,
 			run_target_tests,
 	};
 	int failed = 0;
