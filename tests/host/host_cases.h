@@ -10,3 +10,4 @@ int run_removal_tests(void);
 int run_settings_tests(void);
 
 #endif
+int run_token_tests(void);

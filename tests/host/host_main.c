@@ -10,6 +10,7 @@ int main(void)
 			run_settings_tests,
 	};
 	int failed = 0;
+			run_token_tests,
 
 	for (size_t i = 0; i < BF_COUNT(groups); i++) {
 		failed += groups[i]();
