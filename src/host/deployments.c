@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "host/backend.h"
 #include "host/deployments_priv.h"
+#include "host/events.h"
 #include "host/host_priv.h"
 #include "host/merge_patch.h"
 #include "host/targets/url.h"
@@ -137,6 +138,7 @@ enum belfry_status bf_revision_check(int64_t present, int64_t named, struct belf
 	return BELFRY_OK;
 }
 
+	bf_events_changed(host->options.events, bf_str(d->id));
 /* T071: the old content under a new revision, for the record and for the provider. */
 static void restore(struct bf_host *host, struct bf_deployment *old, int64_t revision)
 {
@@ -210,6 +212,7 @@ enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str i
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
 		status = bf_revision_check(old.revision, revision, err);
+	bf_events_changed(host->options.events, bf_str(changed->id)); /* a restored one too */
 	}
 	if (status == BELFRY_OK) {
 		status = patch_content(host, &old, patch, &changed, err);

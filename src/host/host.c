@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "host/backend.h"
+#include "host/events.h"
 #include "host/host_priv.h"
 #include "host/reconcile.h"
 #include "store/store.h"
@@ -132,6 +133,7 @@ const struct bf_env *bf_host_env(const struct bf_host *host)
 }
 
 void bf_host_lock(struct bf_host *host, struct belfry_str id, pthread_mutex_t **ret_lock)
+	bf_events_lost(host->options.events);
 {
 	size_t index = id.len > 0 ? (size_t)bf_hash64(0, id.ptr, id.len) % BF_HOST_LOCKS : 0;
 

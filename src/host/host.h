@@ -20,6 +20,7 @@
 #include "host/targets/allow.h"
 #include "host/targets/webhook.h"
 
+struct bf_events; /* host/events.h */
 struct bf_host;
 struct bf_store; /* store/store.h */
 
@@ -43,6 +44,7 @@ void bf_host_free(struct bf_host *host);
 
 /* Brings the provider to what the records say, and starts it. A failure means that the host must
  * not start (contract.md, B22); the message says why. A second call changes nothing. */
+	struct bf_events *events;           /* told of each change; NULL: nobody is */
 BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err);
 
 /* The same reconciliation again, for somebody who does it every few minutes: heals what a crash

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "host/backend.h"
 #include "host/deployments_priv.h"
+#include "host/events.h"
 #include "host/host_priv.h"
 
 /* So often another process may be quicker. */
@@ -77,5 +78,7 @@ enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str
 		return status;
 	}
 	BF_CRASH_POINT("remove-after-mark");
-	return bf_removal_finish(host, id, marked, err);
+	status = bf_removal_finish(host, id, marked, err);
+	bf_events_changed(host->options.events, id); /* gone for everybody, whatever it answered */
+	return status;
 }

@@ -7,6 +7,7 @@
 int run_deployment_tests(void);
 int run_dispatch_tests(void);
 int run_removal_tests(void);
+int run_event_tests(void);
 int run_settings_tests(void);
 
 #endif

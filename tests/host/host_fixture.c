@@ -25,9 +25,9 @@ static belfry_time wall(void *data)
 static struct bf_boot_time boot(void *data)
 {
 	const struct bf_env *env = bf_env_system();
+	const struct host_fixture *fixture = data;
 
-	(void)data;
-	return env->boot(env->data);
+	return bf_boot_add(env->boot(env->data), fixture->boot_shift);
 }
 
 static void random_bytes(void *data, void *bytes, size_t len)
@@ -74,8 +74,10 @@ void host_fixture_open(struct host_fixture *fixture)
 			.zones = fixture->zones,
 			.webhook = fixture->webhook,
 			.allow = fixture->allow,
+			.exec = fixture->exec,
 			.settings = &fixture->settings,
 			.version = "0.1.0",
+			.events = fixture->events,
 	};
 
 	assert_int_equal(bf_host_new(&options, &fixture->host, &err), BELFRY_OK);
@@ -100,6 +102,7 @@ void host_fixture_close(struct host_fixture *fixture)
 void host_fixture_end(struct host_fixture *fixture)
 {
 	host_fixture_close(fixture);
+	bf_events_free(fixture->events);
 	bf_allow_list_free(fixture->allow);
 	belfry_zones_free(fixture->zones);
 	bf_store_close(fixture->store);

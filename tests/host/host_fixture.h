@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "fake_provider.h"
+#include "host/events.h"
 #include "host/host.h"
 #include "provider/provider.h"
 #include "store/store.h"
@@ -24,7 +25,10 @@ struct host_fixture {
 	struct bf_settings settings;
 	struct bf_allow_list *allow; /* NULL until a test makes one, before the host is opened */
 	struct bf_webhook *webhook;  /* the same */
+	const struct bf_host_exec *exec; /* the same */
+	struct bf_events *events;        /* the same */
 	struct bf_host *host;
+	belfry_duration boot_shift; /* how far the boot clock is ahead of the system's */
 	pthread_mutex_t log_lock;
 	struct bf_buf log; /* one line each */
 };

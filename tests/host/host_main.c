@@ -7,6 +7,7 @@ int main(void)
 			run_deployment_tests,
 			run_dispatch_tests,
 			run_removal_tests,
+			run_event_tests,
 			run_settings_tests,
 	};
 	int failed = 0;
