@@ -3,7 +3,6 @@
 #include "http/api.h"
 
 #include "base/error.h"
-#include "http/guard.h"
 #include "http/problem.h"
 #include "http/routes.h"
 
@@ -41,26 +40,6 @@ enum belfry_status bf_api_answer_list(struct bf_api_call *call, json_t **items,
 		return bf_api_no_memory(err);
 	}
 	return bf_api_answer(call, 200, &list, err);
-}
-
-/* Whether somebody is alive may be asked by what sends no Origin and knows no rule but Host. */
-static bool is_health(const struct bf_http_request *request)
-{
-	if (bf_http_request_segment_count(request) != 1) {
-		return false;
-	}
-	struct belfry_str word = bf_http_request_segment(request, 0);
-	return bf_str_equal(word, BF_STR("healthz")) || bf_str_equal(word, BF_STR("readyz"));
-}
-
-static enum belfry_status guard(const struct bf_http_request *request, struct belfry_error *err)
-{
-	const struct bf_http_headers *headers = bf_http_request_headers(request);
-
-	if (is_health(request)) {
-		return bf_http_guard_check_loopback_host(headers, err);
-	}
-	return bf_http_guard_check_without_token(headers, bf_http_request_has_body(request), err);
 }
 
 static void log_failure(const struct bf_api_call *call, const struct belfry_error *err)
@@ -109,6 +88,7 @@ void bf_api_handle(void *data, struct bf_http_request **request)
 {
 	struct bf_api *api = data;
 	struct bf_api_call call = {
+			.api = api,
 			.host = api->host,
 			.request = *request,
 			.arena = BELFRY_ARENA_INIT,

@@ -11,7 +11,9 @@
 #define BF_API_PATH_WORDS 2
 
 struct bf_api_call {
+	struct bf_api *api;
 	struct bf_host *host;
+	struct belfry_id token; /* who asks; all zero where the host has no tokens */
 	const struct bf_http_request *request;
 	struct belfry_str words[BF_API_PATH_WORDS]; /* what stood for each {} of the path */
 	struct belfry_arena arena;                  /* lives as long as the call */
@@ -19,6 +21,14 @@ struct bf_api_call {
 };
 
 typedef enum belfry_status (*bf_api_fn)(struct bf_api_call *call, struct belfry_error *err);
+
+/* --- who asks (api_auth.c) --- */
+
+/* BELFRY_OK, with the id of the token that was sent; BELFRY_UNAUTHENTICATED; and what guard.h refuses. Any
+ * thread; does not block. */
+BF_MUST_CHECK enum belfry_status bf_api_guard(const struct bf_api *api,
+		const struct bf_http_request *request, struct belfry_id *ret_token,
+		struct belfry_error *err);
 
 /* --- asking (api_request.c) --- */
 
@@ -103,3 +113,4 @@ enum belfry_status bf_api_show_metrics(struct bf_api_call *call, struct belfry_e
 
 #endif
 enum belfry_status bf_api_cancel_run(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_stream_events(struct bf_api_call *call, struct belfry_error *err);

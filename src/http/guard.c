@@ -1,7 +1,8 @@
-/* The rule for requests without a token (contract.md, B15).
+/* The rules for requests (contract.md, B15).
  *
  * Everything compares as bytes: a browser writes these values in one way, and whoever writes them in
- * another has no reason to be let in. It keeps no state and knows no token. */
+ * another has no reason to be let in. It keeps no state, and knows what a token looks
+ * like, not which ones there are (host/tokens.h). */
 #include "http/guard.h"
 
 #include "base/error.h"
@@ -47,19 +48,23 @@ enum belfry_status bf_http_guard_check_loopback_host(const struct bf_http_header
 	return BELFRY_OK;
 }
 
+/* Is the only Origin this scheme and the Host? */
+static bool is_origin(const struct bf_http_headers *headers, struct belfry_str scheme)
+{
+	struct belfry_str origin = bf_http_headers_get(headers, "Origin");
+
+	return bf_http_headers_count(headers, "Origin") == 1 &&
+			bf_http_headers_count(headers, "Host") == 1 &&
+			bf_str_starts_with(origin, scheme) &&
+			bf_str_equal(bf_str_slice(origin, scheme.len, origin.len),
+					bf_http_headers_get(headers, "Host"));
+}
+
 enum belfry_status bf_http_guard_check_origin(const struct bf_http_headers *headers,
 		struct belfry_error *err)
 {
-	size_t count = bf_http_headers_count(headers, "Origin");
-	struct belfry_str origin = bf_http_headers_get(headers, "Origin");
-	struct belfry_str scheme = BF_STR("http://");
-
-	if (count == 0) {
-		return BELFRY_OK;
-	}
-	if (count > 1 || !bf_str_starts_with(origin, scheme) ||
-			!bf_str_equal(bf_str_slice(origin, scheme.len, origin.len),
-					bf_http_headers_get(headers, "Host"))) {
+	if (bf_http_headers_count(headers, "Origin") > 0 &&
+			!is_origin(headers, BF_STR("http://"))) {
 		return bf_error_set(err, BELFRY_FORBIDDEN,
 				"Origin: without a token only the page served from this very address may "
 				"ask; requests of other pages are refused");
@@ -79,6 +84,8 @@ enum belfry_status bf_http_guard_check_media_type(const struct bf_http_headers *
 	while (end > 0 && (text.ptr[end - 1] == ' ' || text.ptr[end - 1] == '\t')) {
 		end--;
 	}
+	text = bf_str_slice(text, 0, end);
+	/* A merge patch is JSON too; whether it may be one here the routes say. */
 	if (bf_http_headers_count(headers, "Content-Type") != 1 ||
 			(!bf_str_equal_nocase(text, BF_STR("application/json")) &&
 					!bf_str_equal_nocase(text,
@@ -101,4 +108,58 @@ enum belfry_status bf_http_guard_check_without_token(const struct bf_http_header
 		status = bf_http_guard_check_media_type(headers, err);
 	}
 	return status;
+}
+
+/* ---- with a token ------------------------------------------------------------------------------ */
+
+static bool is_token_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			(c != '\0' && strchr("-._~+/", c) != NULL);
+}
+
+static bool is_token(struct belfry_str text)
+{
+	size_t at = 0;
+
+	while (at < text.len && is_token_char(text.ptr[at])) {
+		at++;
+	}
+	if (at == 0) {
+		return false;
+	}
+	while (at < text.len && text.ptr[at] == '=') {
+		at++;
+	}
+	return at == text.len;
+}
+
+struct belfry_str bf_http_guard_read_bearer(const struct bf_http_headers *headers)
+{
+	struct belfry_str scheme = BF_STR("Bearer ");
+	struct belfry_str text = bf_http_headers_get(headers, "Authorization");
+	size_t from = scheme.len;
+
+	if (bf_http_headers_count(headers, "Authorization") != 1 ||
+			!bf_str_equal_nocase(bf_str_slice(text, 0, scheme.len), scheme)) {
+		return (struct belfry_str){0};
+	}
+	while (from < text.len && text.ptr[from] == ' ') {
+		from++;
+	}
+	text = bf_str_slice(text, from, text.len);
+	return is_token(text) ? text : (struct belfry_str){0};
+}
+
+enum belfry_status bf_http_guard_check_with_token(const struct bf_http_headers *headers,
+		bool has_body, struct belfry_error *err)
+{
+	if (bf_http_headers_count(headers, "Origin") > 0 &&
+			!is_origin(headers, BF_STR("http://")) &&
+			!is_origin(headers, BF_STR("https://"))) {
+		return bf_error_set(err, BELFRY_FORBIDDEN,
+				"Origin: it is another one than Host, and requests of other pages are "
+				"refused; a proxy in front must pass on the Host that the browser sent");
+	}
+	return has_body ? bf_http_guard_check_media_type(headers, err) : BELFRY_OK;
 }

@@ -54,7 +54,7 @@ static const struct route routes[] = {
 		{BF_HTTP_METHOD_GET, "v1/tokens/{}", NULL},
 		{BF_HTTP_METHOD_GET, "v1/audit", NULL},
 		{BF_HTTP_METHOD_GET, "v1/replicas", NULL},
-		{BF_HTTP_METHOD_GET, "v1/events", NULL},
+		{BF_HTTP_METHOD_GET, "v1/events", bf_api_stream_events},
 		{BF_HTTP_METHOD_POST, "v1/login", NULL},
 		{BF_HTTP_METHOD_POST, "v1/logout", NULL},
 };

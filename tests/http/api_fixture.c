@@ -1,22 +1,79 @@
 /* The API of the tests. */
 #include "api_fixture.h"
 
-void api_fixture_start(struct api_fixture *fixture)
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void start_events(struct api_fixture *fixture, struct bf_api_events_options *options)
 {
-	struct bf_http_server_options options = BF_HTTP_SERVER_OPTIONS_INIT;
+	struct belfry_error err = {0};
+
+	options->env = &fixture->host.env;
+	options->events = fixture->host.events;
+	assert_int_equal(bf_api_events_start(options, &fixture->events, &err), BELFRY_OK);
+}
+
+/* A token of the host's store; its file is read and gone. */
+static void make_token(struct api_fixture *fixture)
+{
+	char folder[] = "/tmp/belfry-api-XXXXXX";
+	struct bf_token_text text;
+	struct belfry_error err = {0};
+	char file[64];
+
+	assert_non_null(mkdtemp(folder));
+	struct bf_tokens_options options = {.size = sizeof(options),
+			.env = &fixture->host.env,
+			.store = fixture->host.store,
+			.data_folder = folder,
+			.is_needed = true};
+	assert_int_equal(bf_tokens_open(&options, &fixture->tokens, &err), BELFRY_OK);
+	assert_int_equal(bf_token_file_read(folder, &text, &err), BELFRY_OK);
+	memcpy(fixture->token, text.text, sizeof(fixture->token));
+	(void)snprintf(file, sizeof(file), "%s/" BF_TOKEN_FILE, folder);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+void api_fixture_start_with(struct api_fixture *fixture, struct bf_http_server_options *server,
+		struct bf_api_events_options *events, bool has_token)
+{
 	struct belfry_error err = {0};
 
 	memset(fixture, 0, sizeof(*fixture));
 	host_fixture_begin(&fixture->host);
+	assert_int_equal(bf_events_new(&fixture->host.env, &fixture->host.events), BELFRY_OK);
 	host_fixture_open(&fixture->host);
-	fixture->api.host = fixture->host.host;
-	options.env = &fixture->host.env;
-	options.body_bytes = BF_API_BODY_BYTES;
-	if (bf_http_server_start(&options, bf_api_handle, &fixture->api, &fixture->server, &err) !=
+	if (has_token) {
+		make_token(fixture);
+	}
+	start_events(fixture, events);
+	fixture->api = (struct bf_api){fixture->host.host, fixture->tokens, fixture->events};
+	server->env = &fixture->host.env;
+	server->body_bytes = BF_API_BODY_BYTES;
+	server->judge = bf_api_judge;
+	if (bf_http_server_start(server, bf_api_handle, &fixture->api, &fixture->server, &err) !=
 			BELFRY_OK) {
 		fail_msg("%s (%s)", err.message, err.detail);
 	}
 	fixture->port = bf_http_server_port(fixture->server);
+}
+
+void api_fixture_start(struct api_fixture *fixture)
+{
+	struct bf_http_server_options server = BF_HTTP_SERVER_OPTIONS_INIT;
+	struct bf_api_events_options events = BF_API_EVENTS_OPTIONS_INIT;
+
+	api_fixture_start_with(fixture, &server, &events, false);
+}
+
+void api_fixture_start_with_token(struct api_fixture *fixture)
+{
+	struct bf_http_server_options server = BF_HTTP_SERVER_OPTIONS_INIT;
+	struct bf_api_events_options events = BF_API_EVENTS_OPTIONS_INIT;
+
+	api_fixture_start_with(fixture, &server, &events, true);
 }
 
 static void forget_answer(struct api_fixture *fixture)
@@ -30,6 +87,8 @@ void api_fixture_stop(struct api_fixture *fixture)
 {
 	forget_answer(fixture);
 	bf_http_server_stop(fixture->server);
+	bf_api_events_stop(fixture->events);
+	bf_tokens_close(fixture->tokens);
 	host_fixture_end(&fixture->host);
 }
 

@@ -7,15 +7,22 @@
 #include "client.h"
 
 #include "base/json.h"
+#include "host/token_file.h"
+#include "host/tokens.h"
 #include "http/api.h"
 
 int run_api_deployment_tests(void);
+int run_api_event_tests(void);
 int run_api_run_tests(void);
 int run_api_system_tests(void);
+int run_api_token_tests(void);
 
 struct api_fixture {
 	struct host_fixture host;
 	struct bf_api api;
+	struct bf_api_events *events;
+	struct bf_tokens *tokens; /* NULL: the host has none */
+	char token[BF_TOKEN_TEXT_BYTES + 1];
 	struct bf_http_server *server;
 	uint16_t port;
 	struct reply reply; /* of the last request */
@@ -23,6 +30,11 @@ struct api_fixture {
 };
 
 void api_fixture_start(struct api_fixture *fixture);
+/* The same, on a host that needs a token. */
+void api_fixture_start_with_token(struct api_fixture *fixture);
+/* With limits of a test's own; the rest is filled in here. */
+void api_fixture_start_with(struct api_fixture *fixture, struct bf_http_server_options *server,
+		struct bf_api_events_options *events, bool has_token);
 void api_fixture_stop(struct api_fixture *fixture);
 
 /* One request with Host, and with Content-Type where there is a body; `fields` are more header

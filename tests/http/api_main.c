@@ -24,8 +24,10 @@ int main(void)
 {
 	int (*const groups[])(void) = {
 			run_api_deployment_tests,
+			run_api_event_tests,
 			run_api_run_tests,
 			run_api_system_tests,
+			run_api_token_tests,
 	};
 	int failed = 0;
 

@@ -163,10 +163,10 @@ static void what_a_later_version_offers_is_said_to_be_so(void **state)
 	} rows[] = {{"POST", "/v1/preview"}, {"GET", "/v1/forecast"}, {"POST", "/v1/apply"},
 			{"POST", "/v1/pause"}, {"POST", "/v1/resume"}, {"PATCH", "/v1/settings"},
 			{"GET", "/v1/calendars/x"}, {"GET", "/v1/owners"}, {"GET", "/v1/tokens"},
-			{"GET", "/v1/audit"}, {"GET", "/v1/replicas"}, {"GET", "/v1/events"},
-			{"POST", "/v1/login"}, {"POST", "/v1/logout"}, {"GET", "/openapi.json"},
-			{"GET", "/v1/sessions/x"}, {"GET", "/v1/sessions/x/events"},
-			{"PATCH", "/v1/sessions/x"}, {"POST", "/v1/deployments/" NONE "/backfill"},
+			{"GET", "/v1/audit"}, {"GET", "/v1/replicas"}, {"POST", "/v1/login"},
+			{"POST", "/v1/logout"}, {"GET", "/openapi.json"}, {"GET", "/v1/sessions/x"},
+			{"GET", "/v1/sessions/x/events"}, {"PATCH", "/v1/sessions/x"},
+			{"POST", "/v1/deployments/" NONE "/backfill"},
 			{"PUT", "/v1/deployments/" NONE "/occurrences/x"}, {"POST", "/v1/tokens"}};
 	struct api_fixture *f = *state;
 
