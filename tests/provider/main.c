@@ -15,6 +15,7 @@ static const struct {
 		{"reconcile", run_reconcile_tests},
 		{"runs", run_runs_tests},
 		{"faults", run_fault_tests},
+		{"wrapper", run_wrapper_tests},
 };
 
 int main(int argc, char **argv)
