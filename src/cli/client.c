@@ -335,6 +335,21 @@ static enum belfry_status status_of(long http_status)
 	return http_status == 502 || http_status == 504 ? BELFRY_UNAVAILABLE : BELFRY_INTERNAL;
 }
 
+/* In the words of who runs a command, not of who writes requests. */
+static enum belfry_status refuse_stranger(const struct bf_cli *cli, struct belfry_error *err)
+{
+	if (cli->token == NULL) {
+		return bf_error_set(err, BELFRY_UNAUTHENTICATED,
+				"the host at %.120s needs a token: set BELFRY_TOKEN; the first one is in "
+				"the file admin.token of its data folder",
+				cli->url);
+	}
+	return bf_error_set(err, BELFRY_UNAUTHENTICATED,
+			"the host at %.120s does not know this token: set BELFRY_TOKEN to one of its "
+			"own; `belfry serve --help` says how a lost one is replaced",
+			cli->url);
+}
+
 enum belfry_status bf_client_problem(const struct bf_cli *cli, const struct bf_answer *answer,
 		struct belfry_error *err)
 {
@@ -342,6 +357,9 @@ enum belfry_status bf_client_problem(const struct bf_cli *cli, const struct bf_a
 	enum belfry_status status = status_of(answer->http_status);
 	struct belfry_str detail = {0};
 
+	if (status == BELFRY_UNAUTHENTICATED) {
+		return refuse_stranger(cli, err);
+	}
 	if (bf_json_parse(bf_buf_str(&answer->body), BF_CLIENT_MAX_BYTES, &problem, NULL) ==
 			BELFRY_OK) {
 		detail = bf_json_str(json_object_get(problem, "detail"));
@@ -353,8 +371,7 @@ enum belfry_status bf_client_problem(const struct bf_cli *cli, const struct bf_a
 	}
 	struct belfry_str pointer = bf_json_str(json_object_get(problem, "pointer"));
 	const json_t *position = json_object_get(problem, "position");
-	(void)bf_error_set(err, status, "%.*s%s", BF_STR_ARGS(detail),
-			status == BELFRY_UNAUTHENTICATED ? ": set BELFRY_TOKEN" : "");
+	(void)bf_error_set(err, status, "%.*s", BF_STR_ARGS(detail));
 	if (err != NULL) {
 		(void)snprintf(err->pointer, sizeof(err->pointer), "%.*s", BF_STR_ARGS(pointer));
 		err->position = json_is_integer(position) ? json_integer_value(position) + 1 : 0;

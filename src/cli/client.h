@@ -50,7 +50,7 @@ BF_MUST_CHECK enum belfry_status bf_client_list(struct bf_cli *cli, const char *
 BF_MUST_CHECK enum belfry_status bf_client_page(struct bf_cli *cli, const char *path, size_t limit,
 		struct bf_buf *cursor, json_t *items, struct belfry_error *err);
 
-/* Turns a refusal into err. Returns its status. */
+/* Turns a refusal into err, whose message has the remedy where a token is missing. Returns its status. */
 enum belfry_status bf_client_problem(const struct bf_cli *cli, const struct bf_answer *answer,
 		struct belfry_error *err);
 

@@ -225,6 +225,22 @@ static void check_zones(struct bf_report *report, struct belfry_str server)
 	}
 }
 
+/* Without it nothing more can be asked. */
+static void check_token(struct bf_report *report)
+{
+	if (report->cli->token == NULL) {
+		bf_report_put(report, BF_FINDING_FAIL, "token",
+				"set BELFRY_TOKEN; the first one is in the file admin.token of the host's "
+				"data folder",
+				"the host needs a token, and this command has none");
+	} else {
+		bf_report_put(report, BF_FINDING_FAIL, "token",
+				"set BELFRY_TOKEN to one of its own; `belfry serve --help` says how a "
+				"lost one is replaced",
+				"the host does not know the token of this command");
+	}
+}
+
 static void check_metrics(struct bf_report *report)
 {
 	struct belfry_error err = {0};
@@ -233,6 +249,10 @@ static void check_metrics(struct bf_report *report)
 	enum belfry_status status = bf_client_call(report->cli,
 			&(struct bf_request){.path = "/metrics"}, &answer, &err);
 
+	if (status == BELFRY_UNAUTHENTICATED) {
+		check_token(report);
+		return;
+	}
 	if (status != BELFRY_OK) {
 		bf_report_put(report, BF_FINDING_WARN, "metrics",
 				"set BELFRY_TOKEN to a token that may read them", "%s",
