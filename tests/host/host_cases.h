@@ -4,11 +4,14 @@
 
 #include "host_fixture.h"
 
+int run_compensation_tests(void);
 int run_deployment_tests(void);
 int run_dispatch_tests(void);
-int run_removal_tests(void);
+int run_exec_part_tests(void);
 int run_event_tests(void);
+int run_removal_tests(void);
 int run_settings_tests(void);
+int run_tend_tests(void);
+int run_token_tests(void);
 
 #endif
-int run_token_tests(void);

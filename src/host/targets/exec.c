@@ -34,6 +34,7 @@
 #define CHECK_LATEST (30 * BELFRY_SECOND)
 #define PAGE_ROWS    200
 #define ACCOUNT      16384
+#define SWEEP_EVERY  BELFRY_HOUR
 
 static void lock(struct bf_exec *exec)
 {
@@ -416,6 +417,42 @@ static void fill_places(struct bf_exec *exec)
 	}
 }
 
+/* --- the sweep --- */
+
+static void run_sweep(struct bf_output_job *job)
+{
+	struct bf_exec *exec = BF_CONTAINER(job, struct bf_exec, sweep);
+
+	bf_exec_sweep(exec);
+	lock(exec);
+	exec->is_swept = true;
+	unlock(exec);
+	wake(exec);
+}
+
+static void sweep(struct bf_exec *exec)
+{
+	lock(exec);
+	bool is_swept = exec->is_swept;
+	exec->is_swept = false;
+	if (exec->wants_sweep) {
+		exec->wants_sweep = false;
+		exec->sweep_at = (struct bf_boot_time){0};
+	}
+	unlock(exec);
+	if (is_swept) {
+		exec->is_sweeping = false;
+		exec->busy--;
+	}
+	if (!exec->is_sweeping && !exec->is_winding_up && now(exec).us >= exec->sweep_at.us) {
+		exec->sweep_at = bf_boot_add(now(exec), SWEEP_EVERY);
+		exec->is_sweeping = true;
+		exec->busy++;
+		exec->sweep.run = run_sweep;
+		bf_outputs_submit(exec->options.outputs, &exec->sweep);
+	}
+}
+
 /* --- arrivals --- */
 
 static void insert(struct bf_exec_command *command)
@@ -577,6 +614,7 @@ static void wind_up(struct bf_exec *exec)
 		while (exec->waiting.first != NULL) {
 			forget(BF_CONTAINER(exec->waiting.first, struct bf_exec_command, link));
 		}
+		sweep(exec); /* only takes back the one that is out */
 		if (exec->busy == 0) {
 			break;
 		}
@@ -603,7 +641,9 @@ static void *run_loop(void *data)
 		}
 		read_inbox(exec);
 		struct bf_boot_time due = consider_all(exec);
+		sweep(exec);
 		fill_places(exec);
+		due.us = BF_MIN(due.us, exec->sweep_at.us);
 		wait_for_events(exec, due);
 	}
 }
@@ -677,6 +717,18 @@ void bf_exec_cancel(struct bf_exec *exec, struct belfry_id run, belfry_fence fen
 	wake(exec);
 }
 
+bool bf_exec_knows(struct bf_exec *exec, struct belfry_id run)
+{
+	lock(exec);
+	bool is_known = find(exec, run) != NULL;
+	for (struct bf_link *link = exec->arrived.first; link != NULL; link = link->next) {
+		struct bf_exec_command *command = BF_CONTAINER(link, struct bf_exec_command, link);
+		is_known = is_known || bf_id_compare(command->request.run, run) == 0;
+	}
+	unlock(exec);
+	return is_known;
+}
+
 /* --- life --- */
 
 /* What an earlier host has stored of the output; from the end of the head on it is stored again. */
@@ -745,6 +797,9 @@ enum belfry_status bf_exec_recover(struct bf_exec *exec, struct belfry_error *er
 			query.after_id = query.documents[i].id;
 		}
 	} while (status == BELFRY_OK && query.has_more);
+	lock(exec);
+	exec->wants_sweep = true; /* what is not known by now is not needed */
+	unlock(exec);
 	wake(exec);
 	return status;
 }
@@ -822,6 +877,7 @@ enum belfry_status bf_exec_new(const struct bf_exec_options *options, struct bf_
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
 	exec->options = *options;
+	exec->sweep_at = (struct bf_boot_time){INT64_MAX};
 	exec->epoll_fd = -1;
 	exec->wake_fd = -1;
 	(void)pthread_mutex_init(&exec->lock, NULL); /* default kind: cannot fail */

@@ -96,17 +96,22 @@ struct bf_exec {
 	pthread_t thread;
 	int epoll_fd;
 	int wake_fd;
-	pthread_mutex_t lock; /* guards the next five, and what is said above */
+	pthread_mutex_t lock; /* guards the next seven, and what is said above */
 	struct bf_list arrived;
 	struct bf_list returned; /* commands whose job is done */
 	struct bf_list cancelled;
 	bool is_stopping;
+	bool is_swept;    /* the job is done */
+	bool wants_sweep; /* at once */
 	struct bf_list commands[BF_EXEC_BUCKETS];
 	/* the loop's own */
 	struct bf_list waiting;
 	size_t running; /* places taken */
 	size_t busy;    /* jobs out */
 	bool is_winding_up;
+	bool is_sweeping; /* its job is out */
+	struct bf_output_job sweep;
+	struct bf_boot_time sweep_at;
 };
 
 /* --- exec_command.c: one command in memory, and its jobs (on the writer's thread) --- */
@@ -171,6 +176,12 @@ BF_MUST_CHECK enum belfry_status bf_exec_make_folder(const char *path, struct be
 void bf_exec_remove_folders(struct bf_exec_command *command);
 /* A file of the command's folder. -1: there is none. */
 int bf_exec_open_file(const struct bf_exec_command *command, const char *name);
+
+/* --- exec_sweep.c --- */
+
+void bf_exec_sweep(struct bf_exec *exec);
+/* Is there a command of this Run in memory? (exec.c) */
+bool bf_exec_knows(struct bf_exec *exec, struct belfry_id run);
 
 /* --- exec_output.c --- */
 
