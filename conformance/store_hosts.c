@@ -232,6 +232,19 @@ static void a_cancel_again_changes_nothing(struct belfry_store_trial *trial)
 	CHECK(trial, count_told(trial, run.holder, run.id) == 1);
 }
 
+static void what_is_said_again_is_marked_so(struct belfry_store_trial *trial)
+{
+	struct belfry_run run = begin(trial);
+	struct belfry_record cancelled = {.kind = BELFRY_RECORD_CANCELLED_BY_HOST, .run = run.id};
+	struct belfry_record concluded = {.kind = BELFRY_RECORD_CONCLUDED,
+			.run = run.id,
+			.status = BELFRY_STATUS_CANCELLED};
+
+	REQUIRE(trial, bf_suite_record(trial, &cancelled) == BELFRY_OK && !cancelled.is_again);
+	REQUIRE(trial, bf_suite_record(trial, &cancelled) == BELFRY_OK && cancelled.is_again);
+	REQUIRE(trial, bf_suite_record(trial, &concluded) == BELFRY_OK && concluded.is_again);
+}
+
 static void what_has_a_turn_or_an_end_is_not_cancelled(struct belfry_store_trial *trial)
 {
 	struct belfry_run run = begin(trial);
@@ -410,6 +423,7 @@ const struct belfry_store_case bf_suite_hosts[] = {
 				a_cancel_is_told_for_a_minute_and_then_forgotten},
 		{"slow_beats_are_told_for_longer", slow_beats_are_told_for_longer},
 		{"a_cancel_again_changes_nothing", a_cancel_again_changes_nothing},
+		{"what_is_said_again_is_marked_so", what_is_said_again_is_marked_so},
 		{"what_has_a_turn_or_an_end_is_not_cancelled",
 				what_has_a_turn_or_an_end_is_not_cancelled},
 		{"a_failed_run_is_not_cancelled", a_failed_run_is_not_cancelled},

@@ -307,11 +307,12 @@ struct belfry_record {
 	bool is_failure;      /* RETRY: failures + 1; false where the target asked for the wait */
 	bool write_attempt; /* keep a row in `attempts`; at most BELFRY_ATTEMPTS_KEPT numbers back */
 	belfry_time attempt_started_at;
-	/* answer */
+	/* answers */
 	enum belfry_status result; /* OK; NOT_FOUND; STALE: fence or state are others (CONCLUDED: it
 				    * has not started, or no Session is stored; CANCELLED_BY_HOST: never);
 				    * CONFLICT: another Session is stored, or it has ended otherwise, or
 				    * (CANCELLED_BY_HOST) its turn is stored */
+	bool is_again; /* the last two kinds, OK: it had ended so before, nothing was changed */
 };
 
 struct belfry_prune {

@@ -85,7 +85,7 @@ struct bf_cover {
 
 /* Final: the store has ended them. */
 struct bf_cancelled {
-	const struct belfry_id *runs; /* of the message */
+	struct belfry_id *runs; /* of the message */
 	size_t run_count;
 	belfry_time at; /* the store's clock; all of them were cancelled before */
 	bool is_beats;  /* all that the latest beat named: those of the last minute or so, again */

@@ -66,6 +66,8 @@ static enum belfry_status new_runtime(struct bf_embedded *embedded, struct belfr
 			.beat = o->beat != 0 ? o->beat : o->lease / 4,
 			.tick = o->tick,
 			.timeout = o->timeout,
+			.changed_data = o->changed_data,
+			.changed = o->changed,
 			.prune =
 					{
 							.keep_age = o->keep_age != 0

@@ -89,6 +89,9 @@ static enum belfry_status record(struct bf_embedded *embedded, struct belfry_rec
 	if (status == BELFRY_OK) {
 		status = record->result;
 	}
+	if (status == BELFRY_OK) {
+		bf_runtime_ended(embedded->runtime, record);
+	}
 	if (status == BELFRY_CONFLICT) {
 		return bf_error_set(err, status, "%s", conflict);
 	}

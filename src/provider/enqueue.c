@@ -90,5 +90,8 @@ enum belfry_status bf_embedded_enqueue(struct belfry_provider *provider,
 	request->run = run.existing;
 	request->is_new = run.is_new;
 	bf_runtime_kick(embedded->runtime);
+	if (run.is_new) {
+		bf_runtime_changed(embedded->runtime, request->schedule);
+	}
 	return BELFRY_OK;
 }

@@ -87,6 +87,32 @@ static void tell(struct bf_runtime *runtime, const struct bf_dispatcher_orders *
 	}
 }
 
+/* ---- what the host may show ---------------------------------------------------------------------- */
+
+static void tell_recorded(struct bf_runtime *runtime, const struct belfry_record *records,
+		size_t count)
+{
+	struct bf_changes changes = {.runtime = runtime};
+
+	for (size_t i = 0; runtime->config.changed != NULL && i < count; i++) {
+		if (records[i].result == BELFRY_OK) {
+			bf_changes_tell(&changes,
+					bf_dispatcher_schedule(runtime->dispatcher,
+							records[i].run));
+		}
+	}
+}
+
+static void tell_claimed(struct bf_runtime *runtime, const struct belfry_claim *claim)
+{
+	struct bf_changes changes = {.runtime = runtime};
+	bool has_changed = claim->kind != BELFRY_CLAIM_OWNED && runtime->config.changed != NULL;
+
+	for (size_t i = 0; has_changed && i < claim->run_count; i++) {
+		bf_changes_tell(&changes, claim->runs[i].run.schedule);
+	}
+}
+
 static bool call_store(struct bf_runtime *runtime, const struct bf_dispatcher_orders *orders,
 		struct bf_dispatcher_event *event)
 {
@@ -99,11 +125,17 @@ static bool call_store(struct bf_runtime *runtime, const struct bf_dispatcher_or
 		BF_CRASH_POINT("record-before-commit");
 		status = bf_store_record(store, orders->records, orders->record_count, &err);
 		BF_CRASH_POINT("record-after-commit");
+		if (status == BELFRY_OK) {
+			tell_recorded(runtime, orders->records, orders->record_count);
+		}
 	} else if (orders->list != NULL) {
 		status = bf_store_list(store, orders->list, arena, &err);
 	} else if (orders->claim != NULL) {
 		status = bf_store_claim_runs(store, orders->claim, arena, &err);
 		BF_CRASH_POINT("claim-after-commit");
+		if (status == BELFRY_OK) {
+			tell_claimed(runtime, orders->claim);
+		}
 	} else {
 		return false;
 	}
@@ -162,6 +194,10 @@ static struct bf_dispatcher_event event_of(struct bf_runtime *runtime,
 		event.answer = message->answer;
 		break;
 	case BF_MESSAGE_KICK: event.kind = BF_DISPATCHER_KICK; break;
+	case BF_MESSAGE_CANCELLED:
+		event.kind = BF_DISPATCHER_CANCELLED;
+		event.cancelled = message->cancelled;
+		break;
 	case BF_MESSAGE_STOP:
 		runtime->is_draining = true;
 		event.kind = BF_DISPATCHER_STOP;
@@ -172,6 +208,7 @@ static struct bf_dispatcher_event event_of(struct bf_runtime *runtime,
 	case BF_MESSAGE_LOW:
 	case BF_MESSAGE_BEAT_NOW:
 	case BF_MESSAGE_CLOCK_BACK:
+	case BF_MESSAGE_CHANGED:
 	case BF_MESSAGE_END: event.kind = BF_DISPATCHER_WAKE; break;
 	}
 	return event;
@@ -194,6 +231,7 @@ void *bf_runtime_dispatcher_main(void *data)
 			event = event_of(runtime, message, has_more);
 			bf_message_free(message);
 			wake = step(runtime, event);
+			bf_free(event.cancelled.runs); /* was borrowed for the step */
 			continue;
 		}
 		bf_inbox_wait(inbox, wake, &clock_set);

@@ -53,6 +53,9 @@ static void tell(struct bf_runtime *runtime, const struct bf_keeper_orders *orde
 		bf_runtime_post(runtime, BF_THREAD_PLANNER, &message);
 		bf_runtime_post(runtime, BF_THREAD_DISPATCHER, &message);
 	}
+	if (orders->cancelled.run_count > 0) {
+		bf_runtime_post_cancelled(runtime, &orders->cancelled);
+	}
 	if (orders->is_clock_back || runtime->owes_clock_back) {
 		struct bf_message message = {.kind = BF_MESSAGE_CLOCK_BACK};
 		bf_log(runtime->env, BF_LOG_WARNING, "what=clock-set-back");
@@ -131,6 +134,8 @@ static struct bf_keeper_event event_of(struct bf_runtime *runtime, const struct 
 	case BF_MESSAGE_ANSWER:
 	case BF_MESSAGE_KICK:
 	case BF_MESSAGE_CLOCK_BACK:
+	case BF_MESSAGE_CANCELLED:
+	case BF_MESSAGE_CHANGED:
 	case BF_MESSAGE_STOP: event.kind = BF_KEEPER_WAKE; break;
 	}
 	return event;

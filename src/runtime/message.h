@@ -17,6 +17,8 @@ enum bf_message_kind {
 	BF_MESSAGE_LOW,
 	BF_MESSAGE_BEAT_NOW,
 	BF_MESSAGE_CLOCK_BACK,
+	BF_MESSAGE_CANCELLED,
+	BF_MESSAGE_CHANGED, /* of `schedule`: the host is told */
 	BF_MESSAGE_STOP,
 	BF_MESSAGE_END
 };
@@ -24,7 +26,8 @@ enum bf_message_kind {
 struct bf_message {
 	struct bf_link link;
 	enum bf_message_kind kind;
-	bool is_embedded; /* lives in something else (a reply): not to be freed alone */
+	bool is_embedded;           /* lives in something else (a reply): not to be freed alone */
+	unsigned char schedule_len; /* CHANGED */
 	union {
 		struct bf_cover cover;
 		struct bf_tickets tickets;
@@ -33,6 +36,8 @@ struct bf_message {
 		struct bf_answer *answer;
 		struct belfry_id low;
 		struct bf_boot_time until;
+		struct bf_cancelled cancelled; /* its Runs are the message's: bf_free */
+		char schedule[BELFRY_SCHEDULE_ID_BYTES];
 	};
 };
 

@@ -40,6 +40,18 @@ static void tell(struct bf_runtime *runtime, struct bf_planner_orders *orders)
 	finish_requests(runtime, &orders->done);
 }
 
+/* Each schedule that was put, removed, or moved on. */
+static void tell_changes(struct bf_runtime *runtime, const struct belfry_advance *advance)
+{
+	struct bf_changes changes = {.runtime = runtime};
+
+	for (size_t i = 0; runtime->config.changed != NULL && i < advance->item_count; i++) {
+		if (advance->items[i].result == BELFRY_OK) {
+			bf_changes_tell(&changes, advance->items[i].schedule);
+		}
+	}
+}
+
 /* Carries out the one store call of the orders. False: there is none. */
 static bool call_store(struct bf_runtime *runtime, struct bf_planner_orders *orders,
 		struct bf_planner_event *event)
@@ -54,6 +66,9 @@ static bool call_store(struct bf_runtime *runtime, struct bf_planner_orders *ord
 		BF_CRASH_POINT("plan-before-commit");
 		status = bf_store_advance(runtime->config.store, orders->advance, &err);
 		BF_CRASH_POINT("plan-after-commit");
+		if (status == BELFRY_OK) {
+			tell_changes(runtime, orders->advance);
+		}
 	} else {
 		return false;
 	}
@@ -108,12 +123,18 @@ static struct bf_planner_event event_of(struct bf_runtime *runtime,
 		event.request = message->request;
 		break;
 	case BF_MESSAGE_CLOCK_BACK: event.kind = BF_PLANNER_CLOCK_BACK; break;
+	case BF_MESSAGE_CHANGED:
+		bf_changes_tell(&(struct bf_changes){.runtime = runtime},
+				(struct belfry_str){message->schedule, message->schedule_len});
+		event.kind = BF_PLANNER_WAKE;
+		break;
 	case BF_MESSAGE_STOP: event.kind = BF_PLANNER_STOP; break;
 	case BF_MESSAGE_BORN:
 	case BF_MESSAGE_ANSWER:
 	case BF_MESSAGE_KICK:
 	case BF_MESSAGE_LOW:
 	case BF_MESSAGE_BEAT_NOW:
+	case BF_MESSAGE_CANCELLED:
 	case BF_MESSAGE_END: event.kind = BF_PLANNER_WAKE; break;
 	}
 	return event;

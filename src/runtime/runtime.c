@@ -21,6 +21,21 @@ void bf_message_free(struct bf_message *message)
 	}
 }
 
+void bf_message_drop(struct bf_message *message)
+{
+	if (message->kind == BF_MESSAGE_BORN) {
+		bf_born_free(message->born);
+	}
+	if (message->kind == BF_MESSAGE_CANCELLED) {
+		bf_free(message->cancelled.runs);
+	}
+	if (message->kind == BF_MESSAGE_ANSWER) {
+		bf_answer_release(message->answer);
+		return;
+	}
+	bf_message_free(message);
+}
+
 static bool is_same_id(struct belfry_id a, struct belfry_id b)
 {
 	return bf_id_compare(a, b) == 0;
@@ -54,11 +69,15 @@ static enum bf_inbox_merge merge(struct bf_link *waiting_link, struct bf_link *n
 		news->tickets.bytes += waiting->tickets.bytes;
 		waiting->tickets = news->tickets;
 		return BF_INBOX_KEEP_WAITING;
+	case BF_MESSAGE_CANCELLED: /* a beat names all that the last one did and still matters */
+		return waiting->cancelled.is_beats && news->cancelled.is_beats ? BF_INBOX_KEEP_NEWS
+									       : BF_INBOX_KEEP_BOTH;
 	case BF_MESSAGE_LOST:
 	case BF_MESSAGE_BORN:
 	case BF_MESSAGE_REQUEST:
 	case BF_MESSAGE_ANSWER:
 	case BF_MESSAGE_CLOCK_BACK:
+	case BF_MESSAGE_CHANGED:
 	case BF_MESSAGE_STOP:
 	case BF_MESSAGE_END: break;
 	}
@@ -75,7 +94,7 @@ bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_mes
 	*copy = *message;
 	struct bf_link *left = bf_inbox_post_merged(&runtime->inboxes[thread], &copy->link, merge);
 	if (left != NULL) {
-		bf_message_free(BF_CONTAINER(left, struct bf_message, link));
+		bf_message_drop(BF_CONTAINER(left, struct bf_message, link));
 	}
 	return true;
 }
@@ -256,15 +275,7 @@ static void empty_inbox(struct bf_inbox *inbox)
 	struct bf_link *link;
 
 	while ((link = bf_inbox_take(inbox, &has_more)) != NULL) {
-		struct bf_message *message = BF_CONTAINER(link, struct bf_message, link);
-		if (message->kind == BF_MESSAGE_BORN) {
-			bf_born_free(message->born);
-		}
-		if (message->kind == BF_MESSAGE_ANSWER) {
-			bf_answer_release(message->answer);
-			continue;
-		}
-		bf_message_free(message);
+		bf_message_drop(BF_CONTAINER(link, struct bf_message, link));
 	}
 }
 
@@ -475,6 +486,11 @@ void bf_runtime_metrics(struct bf_runtime *runtime, struct belfry_provider_metri
 	m.due_times[BELFRY_DUE_MISSED] = runtime->planner_counts.due_missed;
 	m.due_times[BELFRY_DUE_DISABLED] = runtime->planner_counts.due_disabled;
 	memcpy(m.runs, runtime->dispatcher_counts.ended, sizeof(m.runs));
+	for (int trigger = 0; trigger < BELFRY_TRIGGER_COUNT; trigger++) {
+		for (int status = 0; status < BELFRY_RUN_STATUS_COUNT; status++) {
+			m.runs[trigger][status] += runtime->host_ended[trigger][status];
+		}
+	}
 	m.runs[BELFRY_TRIGGER_SCHEDULE][BELFRY_STATUS_CANCELLED] += runtime->planner_counts.ended;
 	memcpy(m.lateness, runtime->dispatcher_counts.lateness, sizeof(m.lateness));
 	m.lateness_sum_us = runtime->dispatcher_counts.lateness_sum_us;

@@ -30,6 +30,8 @@ struct bf_runtime_config {
 	belfry_duration tick;
 	belfry_duration timeout;   /* of requests */
 	struct belfry_prune prune; /* ages and counts */
+	void *changed_data;
+	belfry_changed_fn changed; /* may be NULL: then nothing is noted of changes */
 };
 
 BF_MUST_CHECK enum belfry_status bf_runtime_new(const struct bf_runtime_config *config,
@@ -49,6 +51,11 @@ enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration d
 void bf_runtime_apply(struct bf_runtime *runtime, struct bf_plan_request *requests, size_t count);
 /* Runs were queued: look at once. */
 void bf_runtime_kick(struct bf_runtime *runtime);
+/* The host has ended a Run: a record of CONCLUDED or CANCELLED_BY_HOST, answered with OK. The dispatcher
+ * lets go of a cancelled one at once, without waiting for the beat that names it. */
+void bf_runtime_ended(struct bf_runtime *runtime, const struct belfry_record *record);
+/* The host is told, from a thread of ours, that something of this schedule has changed (a Run was queued). */
+void bf_runtime_changed(struct bf_runtime *runtime, struct belfry_str schedule);
 /* What is counted here and in the machines (not what only the store knows). Any thread. */
 void bf_runtime_metrics(struct bf_runtime *runtime, struct belfry_provider_metrics *ret_metrics);
 

@@ -55,6 +55,8 @@ struct bf_runtime {
 	struct bf_planner_counts planner_counts;
 	struct bf_dispatcher_counts dispatcher_counts;
 	struct bf_keeper_counts keeper_counts;
+	int64_t host_ended[BELFRY_TRIGGER_COUNT]
+			  [BELFRY_RUN_STATUS_COUNT];    /* cancelled, concluded */
 	struct bf_boot_time turned_at[BF_THREAD_COUNT]; /* last step that did not fail */
 	struct bf_boot_time started_at;
 };
@@ -65,9 +67,21 @@ struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime);
  * are repeated or looked for by their receiver at the next tick. */
 bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_message *message);
 void bf_message_free(struct bf_message *message);
+/* With what it carries and nobody has taken. */
+void bf_message_drop(struct bf_message *message);
 /* A store call failed in a thread's loop: said once here, where it is handled. */
 void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,
 		const struct belfry_error *err);
+
+/* The schedules of one batch, one after another, for the host's `changed`: one that is the same as the one
+ * before is told once. Only where the host wants to know (config.changed). */
+struct bf_changes {
+	struct bf_runtime *runtime;
+	struct belfry_str last; /* borrowed: of the batch */
+};
+void bf_changes_tell(struct bf_changes *changes, struct belfry_str schedule);
+/* Copies the Runs. May be lost for lack of memory: each beat of a minute says it again. */
+void bf_runtime_post_cancelled(struct bf_runtime *runtime, const struct bf_cancelled *news);
 
 void *bf_runtime_planner_main(void *runtime);
 void *bf_runtime_dispatcher_main(void *runtime);

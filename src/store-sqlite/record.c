@@ -279,6 +279,7 @@ static enum belfry_status record_one(struct bf_db *db, struct belfry_record *rec
 	if (record->result != BELFRY_OK) {
 		return BELFRY_OK;
 	}
+	record->is_again = is_hosts(record) && belfry_run_status_is_terminal(facts.status);
 	status = write_attempt(db, record, &facts, now);
 	return status == BELFRY_OK ? carry_out(db, record, &facts, now) : status;
 }

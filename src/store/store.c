@@ -378,6 +378,7 @@ static void clear_records(struct belfry_record *records, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		records[i].result = BELFRY_UNKNOWN;
+		records[i].is_again = false;
 	}
 }
 

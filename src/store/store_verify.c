@@ -144,14 +144,16 @@ bool bf_verify_records(const struct belfry_record *records, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		unsigned result = records[i].result;
+		bool is_hosts = records[i].kind == BELFRY_RECORD_CONCLUDED ||
+				records[i].kind == BELFRY_RECORD_CANCELLED_BY_HOST;
 		bool is_stale_cancel = result == BELFRY_STALE &&
 				records[i].kind == BELFRY_RECORD_CANCELLED_BY_HOST;
 		if (result != BELFRY_OK && result != BELFRY_STALE && result != BELFRY_CONFLICT &&
 				result != BELFRY_NOT_FOUND) {
 			return false;
 		}
-		if (is_stale_cancel) {
-			return false; /* it asks for no fence */
+		if (is_stale_cancel || (records[i].is_again && !is_hosts)) {
+			return false; /* a cancel asks for no fence; a holder ends a Run once */
 		}
 	}
 	return true;

@@ -1097,7 +1097,8 @@ static void a_run_survives_each_failed_allocation(void **state)
 
 static void cancel(struct bench *b, const struct bf_owned_run *run, bool is_beats)
 {
-	struct bf_cancelled news = {.runs = &run->id,
+	struct belfry_id id = run->id;
+	struct bf_cancelled news = {.runs = &id,
 			.run_count = 1,
 			.at = at_time(10, 0, 1),
 			.is_beats = is_beats};

@@ -265,6 +265,8 @@ static enum belfry_status record_all(struct mem_db *db, struct belfry_record *re
 		struct mem_run *run = mem_run_find(db, records[i].run);
 		records[i].result = judge(run, &records[i]);
 		if (records[i].result == BELFRY_OK) {
+			records[i].is_again = is_hosts(&records[i]) &&
+					belfry_run_status_is_terminal(run->run.status);
 			apply(db, run, &records[i], &texts[i]);
 			status = mem_step(db, "record: run written");
 		}
