@@ -26,9 +26,8 @@
 #include "host/targets/allow.h"
 
 #define LISTEN_DEFAULT  "127.0.0.1:8377"
-#define RECONCILE_EVERY (5 * BELFRY_MINUTE)
-#define LOOK_EVERY      (BELFRY_SECOND)
-#define IDENTITY_BYTES  200
+#define LOOK_EVERY     (BELFRY_SECOND)
+#define IDENTITY_BYTES 200
 
 static const char *variable(const char *name)
 {
@@ -211,17 +210,6 @@ static sigset_t block_signals(void)
 	return signals;
 }
 
-static void reconcile(const struct bf_env *env, struct bf_host *host)
-{
-	struct belfry_error err;
-
-	if (bf_host_reconcile(host, &err) != BELFRY_OK) {
-		bf_log(env, BF_LOG_WARNING, "what=reconcile status=%s detail=\"%s\"",
-				belfry_status_name(err.status),
-				err.detail[0] != '\0' ? err.detail : err.message);
-	}
-}
-
 /* Until a signal that ends it. */
 static void run(const struct bf_env *env, struct bf_service *service, const sigset_t *signals)
 {
@@ -230,8 +218,6 @@ static void run(const struct bf_env *env, struct bf_service *service, const sigs
 	belfry_duration look = feed > 0 ? BF_MIN(feed, LOOK_EVERY) : LOOK_EVERY;
 	const struct timespec wait = {.tv_sec = look / BELFRY_SECOND,
 			.tv_nsec = look % BELFRY_SECOND * 1000};
-	struct bf_boot_time reconcile_at = bf_boot_add(env->boot(env->data), RECONCILE_EVERY);
-
 	const char *reasons[BF_HOST_FAULTS];
 
 	bf_notify(socket, "READY=1");
@@ -247,10 +233,7 @@ static void run(const struct bf_env *env, struct bf_service *service, const sigs
 		if (bf_host_list_faults(bf_service_host(service), reasons) == 0 && feed > 0) {
 			bf_notify(socket, "WATCHDOG=1");
 		}
-		if (env->boot(env->data).us >= reconcile_at.us || got == SIGHUP) {
-			reconcile(env, bf_service_host(service));
-			reconcile_at = bf_boot_add(env->boot(env->data), RECONCILE_EVERY);
-		}
+		bf_host_tend(bf_service_host(service), got == SIGHUP);
 	}
 }
 

@@ -53,32 +53,49 @@ static enum belfry_status check_payload(const struct bf_deployment *d, struct be
 	return bf_payload_encode(d, &payload, err);
 }
 
-static void log_left_over(struct bf_host *host, const char *id, const char *what,
+/* The record says what is to be: the next reconcile carries it out, and comes at once. */
+static void leave_over(struct bf_host *host, const char *id, const char *what,
 		const struct belfry_error *failure)
 {
 	bf_log(host->options.env, BF_LOG_ERROR,
 			"event=compensation_failed deployment=%s step=%s detail=\"%s\" "
 			"next=\"the next reconcile goes by the record\"",
 			id, what, failure->detail[0] != '\0' ? failure->detail : failure->message);
+	bf_host_reconcile_soon(host);
+}
+
+/* A record of which nobody knows whether it was stored may be without its schedule. */
+static enum belfry_status save(struct bf_host *host, struct bf_deployment *d,
+		struct belfry_error *err)
+{
+	enum belfry_status status = bf_record_save(host, d, err);
+
+	if (status == BELFRY_UNKNOWN) {
+		bf_host_reconcile_soon(host);
+	}
+	return status;
 }
 
 /* --- create --- */
 
-/* T090: the record goes, and the provider's code is what the caller gets. An apply whose answer
- * was lost may have taken place, so the provider is told of the removal as well; but only once there
- * is no record: one that stays must not find its schedule removed under a higher revision. */
-static void undo_create(struct bf_host *host, const struct bf_deployment *d,
-		enum belfry_status applied)
+/* T090: the record goes, and the provider's code is what the caller gets. The provider is told of the
+ * removal too, also where it has refused the schedule: an apply whose answer was lost may have taken place,
+ * and a reconcile that has read the record meanwhile may still put it, which the tombstone forbids. But only
+ * once there is no record: one that stays must not find its schedule removed under a higher revision. */
+static void undo_create(struct bf_host *host, const struct bf_deployment *d)
 {
 	struct belfry_error failure = {0};
 
 	BF_CRASH_POINT("undo-begun");
-	if (bf_record_remove(host, bf_str(d->id), 0, &failure) != BELFRY_OK) {
-		log_left_over(host, d->id, "remove_record", &failure);
-	} else if (belfry_status_class(applied) != BELFRY_CLASS_CALLER &&
-			belfry_scheduler_remove(host->options.scheduler, bf_str(d->id),
-					d->revision + 1, &failure) != BELFRY_OK) {
-		log_left_over(host, d->id, "remove_schedule", &failure);
+	enum belfry_status status = bf_record_remove(host, bf_str(d->id), 0, &failure);
+	if (status != BELFRY_OK && status != BELFRY_NOT_FOUND) {
+		leave_over(host, d->id, "remove_record", &failure);
+		return;
+	}
+	BF_CRASH_POINT("undo-record-removed");
+	if (belfry_scheduler_remove(host->options.scheduler, bf_str(d->id), d->revision + 1,
+			    &failure) != BELFRY_OK) {
+		leave_over(host, d->id, "remove_schedule", &failure);
 	}
 }
 
@@ -88,14 +105,14 @@ static enum belfry_status store_new(struct bf_host *host, struct bf_deployment *
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 
 	bf_host_lock(host, bf_str(d->id), &lock);
-	enum belfry_status status = bf_record_save(host, d, err);
+	enum belfry_status status = save(host, d, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
 	BF_CRASH_POINT("record-saved");
 	status = apply(host, d, err);
 	if (status != BELFRY_OK) {
-		undo_create(host, d, status);
+		undo_create(host, d);
 	}
 	return status;
 }
@@ -146,10 +163,13 @@ static void restore(struct bf_host *host, struct bf_deployment *old, int64_t rev
 
 	BF_CRASH_POINT("restore-begun");
 	old->revision = revision;
-	if (bf_record_save(host, old, &failure) != BELFRY_OK) {
-		log_left_over(host, old->id, "restore_record", &failure);
-	} else if (apply(host, old, &failure) != BELFRY_OK) {
-		log_left_over(host, old->id, "restore_schedule", &failure);
+	if (save(host, old, &failure) != BELFRY_OK) {
+		leave_over(host, old->id, "restore_record", &failure);
+		return;
+	}
+	BF_CRASH_POINT("restore-saved");
+	if (apply(host, old, &failure) != BELFRY_OK) {
+		leave_over(host, old->id, "restore_schedule", &failure);
 	}
 }
 
@@ -157,7 +177,7 @@ static void restore(struct bf_host *host, struct bf_deployment *old, int64_t rev
 static enum belfry_status store_change(struct bf_host *host, struct bf_deployment *old,
 		struct bf_deployment *changed, int64_t named_revision, struct belfry_error *err)
 {
-	enum belfry_status status = bf_record_save(host, changed, err);
+	enum belfry_status status = save(host, changed, err);
 
 	if (status == BELFRY_PRECONDITION && named_revision == 0) {
 		return bf_error_set(err, BELFRY_CONFLICT,

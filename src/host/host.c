@@ -39,6 +39,7 @@ enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_
 	(void)pthread_mutex_init(&host->reconcile_lock, NULL); /* the same */
 	bf_refusals_init(&host->refusals);
 	bf_dispatch_init(host);
+	bf_host_tend_init(host);
 	enum belfry_status status = bf_outputs_new(options->store, options->env, &host->outputs,
 			err);
 	if (status != BELFRY_OK) {

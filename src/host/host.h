@@ -47,9 +47,18 @@ void bf_host_free(struct bf_host *host);
 	struct bf_events *events;           /* told of each change; NULL: nobody is */
 BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err);
 
-/* The same reconciliation again, for somebody who does it every few minutes: heals what a crash
- * between a record and its apply left. */
+/* The same reconciliation again, now: heals what a crash between a record and its apply left. */
 BF_MUST_CHECK enum belfry_status bf_host_reconcile(struct bf_host *host, struct belfry_error *err);
+
+#define BF_HOST_RECONCILE_EVERY (5 * BELFRY_MINUTE)
+
+/* What is to be done by the clock, for whoever has a loop: to be called every second or so, by one thread.
+ * Reconciles when the time has come, and at once where a change could not be finished; a failure is logged,
+ * and tried again after a wait that doubles. is_asked: now, whatever the clock says. May block for as long
+ * as the seams do. */
+void bf_host_tend(struct bf_host *host, bool is_asked);
+/* Something was left over: the next tend reconciles. Any thread, never blocks. */
+void bf_host_reconcile_soon(struct bf_host *host);
 
 /* Drains for the setting stop_time, and ends the provider. BELFRY_BUSY: calls were still open;
  * their Runs go on at the next start. */

@@ -26,6 +26,11 @@ struct bf_host {
 	pthread_mutex_t locks[BF_HOST_LOCKS];
 	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any of locks */
 	struct bf_refusals refusals;
+	struct {                        /* tend.c; but for left_over, of the thread that tends */
+		struct bf_boot_time at; /* the next reconciliation */
+		unsigned failures;      /* of it, in a row */
+		atomic_bool left_over;
+	} tend;
 	atomic_bool is_started;
 	atomic_uint logged_faults; /* of readiness: which ones the log has (bits) */
 };
@@ -78,6 +83,10 @@ BF_MUST_CHECK enum belfry_status bf_record_remove(struct bf_host *host, struct b
 #define BF_RECORD_KIND      "deployment"
 #define BF_RECORD_F_ENABLED 1u
 #define BF_RECORD_F_GOING   2u /* marked: it goes */
+
+/* --- by the clock (tend.c) --- */
+
+void bf_host_tend_init(struct bf_host *host);
 
 /* --- the handler (dispatch.c) --- */
 

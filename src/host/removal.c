@@ -26,6 +26,7 @@ enum belfry_status bf_removal_finish(struct bf_host *host, struct belfry_str id,
 			err);
 
 	if (status != BELFRY_OK) {
+		bf_host_reconcile_soon(host);
 		return status;
 	}
 	BF_CRASH_POINT("remove-after-schedule");
@@ -38,6 +39,7 @@ enum belfry_status bf_removal_finish(struct bf_host *host, struct belfry_str id,
 				"detail=\"%s\" next=\"the next reconcile removes it\"",
 				BF_STR_ARGS(id),
 				failure.detail[0] != '\0' ? failure.detail : failure.message);
+		bf_host_reconcile_soon(host);
 	}
 	return BELFRY_OK;
 }
@@ -74,6 +76,10 @@ enum belfry_status bf_deployments_remove(struct bf_host *host, struct belfry_str
 
 	bf_host_lock(host, id, &lock);
 	enum belfry_status status = mark(host, id, revision, &marked, err);
+	/* It may be marked, and its schedule still there. */
+	if (status == BELFRY_UNKNOWN) {
+		bf_host_reconcile_soon(host);
+	}
 	if (status != BELFRY_OK) {
 		return status;
 	}

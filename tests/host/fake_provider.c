@@ -161,37 +161,59 @@ static void remove_unlisted(struct fake_provider *fake)
 {
 	for (size_t i = 0; i < fake->schedule_count; i++) {
 		struct fake_schedule *schedule = &fake->schedules[i];
-		if (!schedule->is_listed && !schedule->is_removed) {
+		if (schedule->is_old && !schedule->is_listed && !schedule->is_removed) {
 			schedule->is_removed = true;
 			schedule->revision++;
 		}
 	}
 }
 
+static void list_entry(struct fake_provider *fake, struct belfry_str id)
+{
+	(void)pthread_mutex_lock(&fake->lock);
+	struct fake_schedule *known = find(fake, id);
+	if (known != NULL) {
+		known->is_listed = true;
+	}
+	(void)pthread_mutex_unlock(&fake->lock);
+}
+
+static bool is_news(struct fake_provider *fake, struct belfry_str id, int64_t revision)
+{
+	(void)pthread_mutex_lock(&fake->lock);
+	const struct fake_schedule *known = find(fake, id);
+	bool is_newer = known == NULL || known->revision < revision;
+	(void)pthread_mutex_unlock(&fake->lock);
+	return is_newer;
+}
+
+/* No lock is held while the host is asked: changes go on meanwhile. */
 static void take_entry(struct fake_provider *fake, struct belfry_schedule_iterator *schedules,
 		struct belfry_str id, int64_t revision)
 {
-	struct fake_schedule *known = find(fake, id);
 	struct belfry_schedule schedule;
 	struct belfry_error why = {0};
 	enum belfry_status status = BELFRY_OK;
 
-	if (known == NULL || known->revision < revision) {
+	if (is_news(fake, id, revision)) {
 		status = schedules->load(schedules->data, id, &schedule, &why);
 		fake->loads++;
+		if (fake->on_loaded != NULL) {
+			fake->on_loaded(fake->on_data);
+		}
 		if (status == BELFRY_OK && bf_str_equal(id, bf_str(fake->refused_id))) {
 			status = BELFRY_CAPACITY;
 			why = (struct belfry_error){.status = status, .message = "it is full"};
 		}
-		if (status == BELFRY_OK) {
-			put_schedule(fake, &schedule);
-		} else {
+		if (status != BELFRY_OK) {
 			schedules->refused(schedules->data, id, revision, &why);
+		} else {
+			(void)pthread_mutex_lock(&fake->lock);
+			put_schedule(fake, &schedule);
+			(void)pthread_mutex_unlock(&fake->lock);
 		}
 	}
-	if ((known = find(fake, id)) != NULL) {
-		known->is_listed = true;
-	}
+	list_entry(fake, id);
 }
 
 static enum belfry_status fake_reconcile(struct belfry_provider *provider,
@@ -205,8 +227,11 @@ static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 		return status;
 	}
 	for (size_t i = 0; i < fake->schedule_count; i++) {
+		/* What comes while the list is read is not removed by it. */
 		fake->schedules[i].is_listed = false;
+		fake->schedules[i].is_old = true;
 	}
+	(void)leave(fake, BELFRY_OK);
 	struct belfry_str id;
 	int64_t revision;
 	while ((status = schedules->next(schedules->data, &id, &revision, err)) == BELFRY_OK) {
@@ -215,6 +240,7 @@ static enum belfry_status fake_reconcile(struct belfry_provider *provider,
 		(void)snprintf(last, sizeof(last), "%.*s", BF_STR_ARGS(id));
 		take_entry(fake, schedules, bf_str(last), revision);
 	}
+	(void)pthread_mutex_lock(&fake->lock);
 	if (status == BELFRY_NEVER) {
 		remove_unlisted(fake);
 	}
@@ -225,8 +251,11 @@ static enum belfry_status fake_apply(struct belfry_provider *provider,
 		const struct belfry_schedule *schedule, struct belfry_error *err)
 {
 	struct fake_provider *fake = fake_of(provider);
-	enum belfry_status status = enter(fake, FAKE_APPLY, err);
 
+	if (fake->on_apply != NULL) {
+		fake->on_apply(fake->on_data);
+	}
+	enum belfry_status status = enter(fake, FAKE_APPLY, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -244,7 +273,13 @@ static enum belfry_status fake_remove(struct belfry_provider *provider, struct b
 		return status;
 	}
 	struct fake_schedule *schedule = find(fake, id);
-	if (schedule != NULL && revision > schedule->revision) {
+	if (schedule == NULL) { /* the tombstone holds against a put that comes late */
+		assert_true(fake->schedule_count < FAKE_SCHEDULES);
+		schedule = &fake->schedules[fake->schedule_count++];
+		*schedule = (struct fake_schedule){0};
+		(void)snprintf(schedule->id, sizeof(schedule->id), "%.*s", BF_STR_ARGS(id));
+	}
+	if (revision > schedule->revision) {
 		schedule->is_removed = true;
 		schedule->revision = revision;
 	}
@@ -396,7 +431,7 @@ static enum belfry_status fake_state(struct belfry_provider *provider, const str
 		struct fake_schedule *schedule = find(fake, ids[i]);
 		states[i] = (struct belfry_schedule_state){
 				.id = ids[i],
-				.is_known = schedule != NULL,
+				.is_known = schedule != NULL && !schedule->is_removed,
 				.revision = schedule != NULL ? schedule->revision : 0,
 				.phase = fake->phase,
 				.next_due = fake->next_due != 0 ? fake->next_due

@@ -10,7 +10,7 @@
 
 #include <belfry/provider.h>
 
-#define FAKE_SCHEDULES 64
+#define FAKE_SCHEDULES 256
 #define FAKE_RUNS      512
 
 enum fake_method {
@@ -36,6 +36,7 @@ struct fake_schedule {
 	uint32_t flags;
 	bool is_removed;
 	bool is_listed; /* by the last reconcile */
+	bool is_old;    /* it was there before that began */
 	char *rule;
 	char *zone;
 	char *payload;
@@ -72,6 +73,10 @@ struct fake_provider {
 	bool has_no_more;    /* optional methods answer BELFRY_CANNOT */
 	char refused_id[65]; /* a reconcile does not take this one */
 	unsigned loads;      /* by reconciles */
+	/* What happens meanwhile; NULL: nothing. Called without a lock. */
+	void (*on_apply)(void *data);  /* before it is carried out, or fails */
+	void (*on_loaded)(void *data); /* in a reconcile, before the schedule is put */
+	void *on_data;
 };
 
 void fake_provider_init(struct fake_provider *fake);

@@ -4,14 +4,16 @@
 int main(void)
 {
 	int (*const groups[])(void) = {
+			run_compensation_tests,
 			run_deployment_tests,
 			run_dispatch_tests,
-			run_removal_tests,
 			run_event_tests,
+			run_removal_tests,
 			run_settings_tests,
+			run_tend_tests,
+			run_token_tests,
 	};
 	int failed = 0;
-			run_token_tests,
 
 	for (size_t i = 0; i < BF_COUNT(groups); i++) {
 		failed += groups[i]();
