@@ -1,6 +1,7 @@
 /* The program: takes what the process was given (arguments, environment, streams), and hands it to the
  * command line. The only place that reads the environment for it, and that ends the process. */
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -14,6 +15,14 @@ static const char *variable(const char *name)
 	const char *value = getenv(name);
 
 	return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* 0: not known, or no terminal. */
+static size_t columns_of(int descriptor)
+{
+	struct winsize size;
+
+	return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 int main(int argc, char **argv)
@@ -36,6 +45,7 @@ int main(int argc, char **argv)
 			.err = stderr,
 			.is_out_terminal = isatty(STDOUT_FILENO) == 1,
 			.is_err_terminal = isatty(STDERR_FILENO) == 1,
+			.out_columns = columns_of(STDOUT_FILENO),
 	};
 
 	cli.is_out_coloured = cli.is_out_terminal && may_colour;

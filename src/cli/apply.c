@@ -89,8 +89,8 @@ static enum belfry_status put_one(struct set *set, json_t *deployment, struct pl
 }
 
 /* A document: one deployment, or {"deployments": [...]}. */
-static enum belfry_status put_document(struct set *set, json_t *document,
-		const struct bf_yaml *yaml, const char *file, struct belfry_error *err)
+static enum belfry_status put_document(struct set *set, json_t *document, struct bf_yaml *yaml,
+		const char *file, struct belfry_error *err)
 {
 	json_t *list = json_object_get(document, "deployments");
 	struct place place = {file, bf_yaml_line(yaml, document)};

@@ -137,7 +137,8 @@ static enum belfry_status show_table(struct bf_cli *cli, const json_t *items,
 		struct belfry_error *err)
 {
 	static const char *const heading[] = {"NAME", "OUTCOME", "FROM", "DETAIL"};
-	BF_CLEANUP(bf_table_fini) struct bf_table table = {.columns = BF_COUNT(heading)};
+	BF_CLEANUP(bf_table_fini)
+	struct bf_table table = {.columns = BF_COUNT(heading), .width = cli->out_columns};
 
 	for (size_t i = 0; i < BF_COUNT(heading); i++) {
 		bf_table_put(&table, bf_str(heading[i]), BF_COLOUR_BOLD);

@@ -33,6 +33,7 @@ struct bf_cli {
 	FILE *err;
 	bool is_out_terminal;
 	bool is_err_terminal;
+	size_t out_columns; /* of the terminal, 0: none */
 	bool is_out_coloured;
 	bool is_err_coloured;
 	/* From here on bf_cli_run fills in; zero before. */

@@ -60,11 +60,18 @@ static enum belfry_status put_note(const struct importer *importer, const struct
 			: no_memory(importer->err);
 }
 
-/* The move changes what the line means: the note says how. */
+static bool is_refused(const struct entry *entry)
+{
+	return json_is_string(json_object_get(entry->report, "reason"));
+}
+
+/* The move changes what the line means: the note says how. What is refused stays so. */
 static enum belfry_status put_change(const struct importer *importer, const struct entry *entry,
 		const char *note)
 {
-	enum belfry_status status = put(importer, entry->report, "result", json_string("changed"));
+	enum belfry_status status = is_refused(entry)
+			? BELFRY_OK
+			: put(importer, entry->report, "result", json_string("changed"));
 
 	return status == BELFRY_OK ? put_note(importer, entry, note) : status;
 }

@@ -251,7 +251,8 @@ static void put_words(struct bf_table *table, const json_t *line)
 static enum belfry_status show_lines(const struct import *import, struct belfry_error *err)
 {
 	static const char *const heading[] = {"LINE", "RESULT", "NAME", "RULE", "ZONE", "WORDS"};
-	BF_CLEANUP(bf_table_fini) struct bf_table table = {.columns = BF_COUNT(heading)};
+	BF_CLEANUP(bf_table_fini)
+	struct bf_table table = {.columns = BF_COUNT(heading), .width = import->cli->out_columns};
 
 	for (size_t i = 0; i < BF_COUNT(heading); i++) {
 		bf_table_put(&table, bf_str(heading[i]), BF_COLOUR_BOLD);

@@ -147,6 +147,18 @@ static enum belfry_status run_command(struct bf_cli *cli, const struct bf_comman
 	return command->run(cli, &args, err);
 }
 
+static enum belfry_status put_version(struct bf_cli *cli, struct belfry_error *err)
+{
+	if (cli->is_json) {
+		BF_CLEANUP(bf_cleanup_json)
+		json_t *answer = json_pack("{s:s}", "version", cli->version);
+
+		return bf_cli_put_json(cli, answer, err);
+	}
+	(void)fprintf(cli->out, "belfry %s\n", cli->version);
+	return BELFRY_OK;
+}
+
 /* What may stand before a command. True: that was all. */
 static bool run_global(struct bf_cli *cli, size_t argc, char *const *argv, size_t *at,
 		enum belfry_status *ret_status, struct belfry_error *err)
@@ -160,7 +172,9 @@ static bool run_global(struct bf_cli *cli, size_t argc, char *const *argv, size_
 		word = *at < argc ? argv[*at] : "";
 	}
 	if (strcmp(word, "--version") == 0) {
-		(void)fprintf(cli->out, "belfry %s\n", cli->version);
+		cli->is_json = cli->is_json ||
+				(*at + 1 < argc && strcmp(argv[*at + 1], "--json") == 0);
+		*ret_status = put_version(cli, err);
 	} else if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
 			strcmp(word, "-h") == 0) {
 		*ret_status = help_command(cli, argc - *at - 1, argv + *at + 1, err);

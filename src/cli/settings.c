@@ -46,7 +46,8 @@ static enum belfry_status show_table(struct bf_cli *cli, const json_t *settings,
 		struct belfry_error *err)
 {
 	static const char *const heading[] = {"SETTING", "VALUE", "DEFAULT", "FROM", ""};
-	BF_CLEANUP(bf_table_fini) struct bf_table table = {.columns = BF_COUNT(heading)};
+	BF_CLEANUP(bf_table_fini)
+	struct bf_table table = {.columns = BF_COUNT(heading), .width = cli->out_columns};
 	const char *name;
 	json_t *setting;
 

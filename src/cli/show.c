@@ -146,7 +146,7 @@ static void put_object(struct bf_table *table, const json_t *object, const char 
 enum belfry_status bf_show_object(struct bf_cli *cli, const json_t *object,
 		struct belfry_error *err)
 {
-	BF_CLEANUP(bf_table_fini) struct bf_table table = {.columns = 2};
+	BF_CLEANUP(bf_table_fini) struct bf_table table = {.columns = 2, .width = cli->out_columns};
 
 	put_object(&table, object, "", 0);
 	return print_table(cli, &table, err);
@@ -196,7 +196,7 @@ enum belfry_status bf_show_runs(struct bf_cli *cli, const json_t *runs, const js
 	static const char *const heading[] = {"RUN", "DEPLOYMENT", "TRIGGER", "STATUS", "DUE",
 			"STARTED", "LATE", "ERROR", NULL};
 	BF_CLEANUP(bf_table_fini)
-	struct bf_table table = {.columns = BF_COUNT(heading) - 1};
+	struct bf_table table = {.columns = BF_COUNT(heading) - 1, .width = cli->out_columns};
 
 	if (has_heading) {
 		put_heading(&table, heading);
@@ -263,7 +263,7 @@ enum belfry_status bf_show_deployments(struct bf_cli *cli, const json_t *deploym
 	static const char *const heading[] = {"NAME", "STATE", "RULE", "ZONE", "NEXT DUE", "TARGET",
 			NULL};
 	BF_CLEANUP(bf_table_fini)
-	struct bf_table table = {.columns = BF_COUNT(heading) - 1};
+	struct bf_table table = {.columns = BF_COUNT(heading) - 1, .width = cli->out_columns};
 
 	put_heading(&table, heading);
 	for (size_t i = 0; i < json_array_size(deployments); i++) {
@@ -278,7 +278,7 @@ static enum belfry_status show_attempts(struct bf_cli *cli, const json_t *attemp
 	static const char *const heading[] = {"ATTEMPT", "STEP", "STARTED", "ENDED", "OUTCOME",
 			"ERROR", NULL};
 	BF_CLEANUP(bf_table_fini)
-	struct bf_table table = {.columns = BF_COUNT(heading) - 1};
+	struct bf_table table = {.columns = BF_COUNT(heading) - 1, .width = cli->out_columns};
 
 	put_heading(&table, heading);
 	for (size_t i = 0; i < json_array_size(attempts); i++) {

@@ -5,6 +5,7 @@
 
 #define CARET_CONTEXT 60 /* bytes shown before the fault */
 #define CARET_AFTER   40
+#define ROOM_MIN      24 /* columns; a last column with less is not broken */
 
 struct range {
 	uint32_t first;
@@ -225,6 +226,58 @@ static size_t column_width(const struct bf_table *table, unsigned column)
 	return width;
 }
 
+/* How many bytes of `text` fit into `room` columns: up to a blank, and one word at least. */
+static size_t fit(struct belfry_str text, size_t room)
+{
+	size_t end = 0;
+
+	for (size_t at = 0; at <= text.len; at++) {
+		if (at < text.len && text.ptr[at] != ' ') {
+			continue;
+		}
+		if (end > 0 && bf_text_width(bf_str_slice(text, 0, at)) > room) {
+			break;
+		}
+		end = at;
+	}
+	return end;
+}
+
+/* The last cell of a row, in lines of `room` columns that begin below the first. 0: one line. */
+static void print_last(FILE *file, bool is_coloured, const struct bf_table_cell *cell,
+		size_t indent, size_t room)
+{
+	struct belfry_str rest = bf_str(cell->text);
+
+	while (room > 0 && cell->width > room && bf_text_width(rest) > room) {
+		size_t len = fit(rest, room);
+
+		if (len >= rest.len) {
+			break;
+		}
+		print_safe(file, is_coloured, cell->colour, bf_str_slice(rest, 0, len));
+		(void)fprintf(file, "\n%*s", (int)indent, "");
+		rest = bf_str_slice(rest, len + 1, rest.len);
+	}
+	print_safe(file, is_coloured, cell->colour, rest);
+	(void)fputc('\n', file);
+}
+
+static void print_row(const struct bf_table *table, size_t row, const size_t *widths, FILE *file,
+		bool is_coloured)
+{
+	const struct bf_table_cell *cells = &table->cells[row * table->columns];
+	size_t indent = 0;
+
+	for (unsigned c = 0; c + 1 < table->columns; c++) {
+		print_safe(file, is_coloured, cells[c].colour, bf_str(cells[c].text));
+		(void)fprintf(file, "%*s", (int)(widths[c] - cells[c].width + 2), "");
+		indent += widths[c] + 2;
+	}
+	size_t room = table->width >= indent + ROOM_MIN ? table->width - indent : 0;
+	print_last(file, is_coloured, &cells[table->columns - 1], indent, room);
+}
+
 enum belfry_status bf_table_print(const struct bf_table *table, FILE *file, bool is_coloured)
 {
 	BF_CLEANUP(bf_free_pointer)
@@ -236,15 +289,8 @@ enum belfry_status bf_table_print(const struct bf_table *table, FILE *file, bool
 	for (unsigned c = 0; c < table->columns; c++) {
 		widths[c] = column_width(table, c);
 	}
-	for (size_t i = 0; i < table->count; i++) {
-		const struct bf_table_cell *cell = &table->cells[i];
-		size_t column = i % table->columns;
-		bool is_last = column + 1 == table->columns;
-
-		print_safe(file, is_coloured, cell->colour, bf_str(cell->text));
-		(void)fprintf(file, "%*s", is_last ? 0 : (int)(widths[column] - cell->width + 2),
-				"");
-		(void)fputs(is_last ? "\n" : "", file);
+	for (size_t row = 0; row < table->count / table->columns; row++) {
+		print_row(table, row, widths, file, is_coloured);
 	}
 	return BELFRY_OK;
 }

@@ -38,6 +38,7 @@ void bf_text_print(FILE *file, bool is_coloured, enum bf_colour colour, struct b
  * failed allocation is kept until the print. */
 struct bf_table {
 	unsigned columns;
+	size_t width; /* of the terminal: the last column is broken at blanks to fit; 0: it is not */
 	size_t count; /* of cells */
 	struct bf_table_cell *cells;
 	size_t capacity;

@@ -21,6 +21,7 @@ struct bf_yaml {
 	struct bf_yaml_mark *marks;
 	size_t mark_count;
 	size_t mark_capacity;
+	size_t mark_next; /* where the next question is likely answered: they come in order */
 };
 
 /* BELFRY_OK; BELFRY_INVALID with line and column in err->message; BELFRY_NOMEM. */
@@ -29,7 +30,7 @@ BF_MUST_CHECK enum belfry_status bf_yaml_parse(struct belfry_str text, struct bf
 void bf_yaml_fini(struct bf_yaml *yaml);
 
 /* The line on which `value` began, 0 where that is not known. */
-size_t bf_yaml_line(const struct bf_yaml *yaml, const json_t *value);
+size_t bf_yaml_line(struct bf_yaml *yaml, const json_t *value);
 
 /* "line 3, column 5": of the byte at `position` of `text`. */
 void bf_yaml_put_place(struct bf_buf *buf, struct belfry_str text, size_t position);

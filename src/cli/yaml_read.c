@@ -417,11 +417,14 @@ void bf_yaml_fini(struct bf_yaml *yaml)
 	*yaml = (struct bf_yaml){0};
 }
 
-size_t bf_yaml_line(const struct bf_yaml *yaml, const json_t *value)
+size_t bf_yaml_line(struct bf_yaml *yaml, const json_t *value)
 {
 	for (size_t i = 0; i < yaml->mark_count; i++) {
-		if (yaml->marks[i].value == value) {
-			return yaml->marks[i].line;
+		size_t at = (yaml->mark_next + i) % yaml->mark_count;
+
+		if (yaml->marks[at].value == value) {
+			yaml->mark_next = at + 1;
+			return yaml->marks[at].line;
 		}
 	}
 	return 0;

@@ -80,6 +80,9 @@ def test_refusals_keep_their_status_and_words(server, status, code, wanted):
     result = belfry('deployments', 'list', url=server.url)
     assert result.returncode == wanted
     assert result.stdout == ''
+    if status == 401:
+        assert 'BELFRY_TOKEN' in result.stderr
+        return
     assert 'what is wrong' in result.stderr
     assert '(at /rule)' in result.stderr
 
