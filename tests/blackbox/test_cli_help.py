@@ -48,6 +48,11 @@ def test_version():
     assert re.fullmatch(r'belfry \d+\.\d+\.\d+\n', result.stdout)
 
 
+def test_version_as_json():
+    for arguments in (['--json', '--version'], ['--version', '--json']):
+        assert re.fullmatch(r'{"version":"\d+\.\d+\.\d+"}\n', belfry(*arguments).stdout)
+
+
 @pytest.mark.parametrize('name', LATER)
 def test_what_this_version_does_not_offer_is_refused_by_name(name):
     result = belfry(name)

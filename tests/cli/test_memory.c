@@ -1,10 +1,14 @@
 /* The allocator sweep: fail call 1, 2, 3, ... until none fires. Whatever fails, the command says so and
  * leaves nothing behind (the sanitizer build looks). */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cases.h"
 
-#define SWEEP_MAX 20000
+#define SWEEP_MAX 40000
+#define NOWHERE   "http://127.0.0.1:1" /* nobody listens there */
 
 static void sweep(const char *const *argv, int good)
 {
@@ -12,6 +16,7 @@ static void sweep(const char *const *argv, int good)
 		struct fixture fixture;
 
 		fixture_open(&fixture);
+		fixture.cli.url = NOWHERE;
 		bf_fault_arm(bf_alloc_fault(), call, 1);
 		int status = fixture_run(&fixture, argv);
 		bool has_fired = bf_fault_fired(bf_alloc_fault()) > 0;
@@ -52,11 +57,55 @@ static void a_refusal_bears_every_lack_of_memory(void **state)
 	sweep(usage, 2);
 }
 
+static void completion_bears_every_lack_of_memory(void **state)
+{
+	static const char *const shells[] = {"bash", "zsh", "fish"};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(shells); i++) {
+		const char *const argv[] = {"belfry", "completion", shells[i], NULL};
+
+		sweep(argv, 0);
+	}
+}
+
+/* `path` is a template of mkstemp. */
+static void write_file(char *path, const char *text)
+{
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+	assert_int_equal(close(file), 0);
+}
+
+static void reading_files_bears_every_lack_of_memory(void **state)
+{
+	char table[] = "/tmp/belfry-test-XXXXXX";
+	char set[] = "/tmp/belfry-test-XXXXXX";
+	const char *const text[] = {"belfry", "import", "crontab", table, "--dry-run", "--tz",
+			"UTC", NULL};
+	const char *const json[] = {"belfry", "import", "crontab", table, "--dry-run", "--tz",
+			"UTC", "--json", NULL};
+	const char *const apply[] = {"belfry", "apply", set, NULL};
+
+	(void)state;
+	write_file(table, "MAILTO=a\n0 9 * * * report%a\n@reboot x\n");
+	write_file(set, "name: a\n---\nname: a\n");
+	sweep(text, 1);
+	sweep(json, 1);
+	sweep(apply, 1);
+	assert_int_equal(unlink(table), 0);
+	assert_int_equal(unlink(set), 0);
+}
+
 int run_memory_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(next_bears_every_lack_of_memory),
 			cmocka_unit_test(a_refusal_bears_every_lack_of_memory),
+			cmocka_unit_test(completion_bears_every_lack_of_memory),
+			cmocka_unit_test(reading_files_bears_every_lack_of_memory),
 	};
 
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

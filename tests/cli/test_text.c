@@ -114,6 +114,39 @@ static void columns_line_up_and_colour_only_where_asked(void **state)
 	free(got);
 }
 
+static void expect_rows(size_t width, const char *wanted)
+{
+	BF_CLEANUP(bf_table_fini) struct bf_table table = {.columns = 2, .width = width};
+	char *got = NULL;
+	size_t len = 0;
+
+	bf_table_put(&table, BF_STR("name"), BF_COLOUR_NONE);
+	bf_table_put(&table, BF_STR("one two three four five six seven"), BF_COLOUR_NONE);
+	bf_table_put(&table, BF_STR("b"), BF_COLOUR_NONE);
+	bf_table_put(&table, BF_STR("a-word-that-is-wider-than-the-rest and more"), BF_COLOUR_NONE);
+	FILE *file = open_memstream(&got, &len);
+	assert_int_equal(bf_table_print(&table, file, false), BELFRY_OK);
+	(void)fclose(file);
+	assert_string_equal(got, wanted);
+	free(got);
+}
+
+static void the_last_column_is_broken_at_blanks_to_fit_a_terminal(void **state)
+{
+	static const char whole[] = "name  one two three four five six seven\n"
+				    "b     a-word-that-is-wider-than-the-rest and more\n";
+
+	(void)state;
+	expect_rows(0, whole);
+	expect_rows(200, whole);
+	expect_rows(20, whole);
+	expect_rows(31,
+			"name  one two three four five\n"
+			"      six seven\n"
+			"b     a-word-that-is-wider-than-the-rest\n"
+			"      and more\n");
+}
+
 int run_text_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +155,7 @@ int run_text_tests(void)
 			cmocka_unit_test(width_counts_columns),
 			cmocka_unit_test(the_caret_stands_below_the_fault),
 			cmocka_unit_test(columns_line_up_and_colour_only_where_asked),
+			cmocka_unit_test(the_last_column_is_broken_at_blanks_to_fit_a_terminal),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
