@@ -1,5 +1,5 @@
-/* Fuzzes settings as environment, a variable in each line: what is taken is within its range, and what is
- * shown of it is taken again as the same. */
+/* Fuzzes settings as environment, a variable in each line, and as changes over the API (what begins with a
+ * brace): what is taken is within its range, and what is shown of it is taken again as the same. */
 #include "fuzz.h"
 #include "host/settings.h"
 
@@ -24,14 +24,15 @@ static void check_shown(const struct bf_settings *settings)
 	const char *name;
 	json_t *value;
 
-	fuzz_require(bf_settings_write(settings, &shown) == BELFRY_OK);
+	fuzz_require(bf_settings_write(settings, settings, &shown) == BELFRY_OK);
 	bf_settings_init(&again, 1);
 	json_object_foreach(shown, name, value)
 	{
-		put_text(&text, value);
+		put_text(&text, json_object_get(value, "value"));
 		fuzz_require(bf_settings_set(&again, bf_str(name), bf_buf_str(&text), NULL) ==
 				BELFRY_OK);
 	}
+	memcpy(again.sources, settings->sources, sizeof(again.sources));
 	fuzz_require(memcmp(&again, settings, sizeof(again)) == 0);
 }
 
@@ -49,6 +50,22 @@ static void check(const char *const *environment)
 	check_shown(&settings);
 }
 
+static void check_changes(struct belfry_str text)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *changes = NULL;
+	struct bf_settings settings;
+	struct belfry_error err = {0};
+
+	if (bf_json_parse(text, SIZE_MAX, &changes, NULL) != BELFRY_OK) {
+		return;
+	}
+	bf_settings_init(&settings, 1);
+	if (bf_settings_change(&settings, changes, &err) != BELFRY_OK) {
+		fuzz_require_refusal(&err, 0);
+	}
+	check_shown(&settings);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *environment[VARIABLES + 1] = {NULL};
@@ -57,6 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	bf_json_init();
 	fuzz_require(lines != NULL);
+	if (size > 0 && data[0] == '{') {
+		check_changes((struct belfry_str){(const char *)data, size});
+	}
 	for (size_t i = 0; i < size; i++) {
 		lines[i] = data[i] == '\n' ? '\0' : (char)data[i];
 	}

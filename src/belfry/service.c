@@ -16,12 +16,14 @@
 #include "store/store.h"
 
 struct bf_service {
+#include "host/settings_live.h"
 	struct bf_service_options options;
 	struct bf_store *store;
 	struct belfry_zones *zones;
 	struct belfry_scheduler *scheduler;
 	struct bf_secrets *secrets;
 	struct bf_webhook *webhook;
+	struct bf_settings settings; /* those of the options, and what was changed over the API */
 	struct bf_host *host;
 	struct bf_api api;
 	struct bf_http_server *server;
@@ -99,7 +101,27 @@ static enum belfry_status open_store(struct bf_service *service, struct belfry_e
 	if (status == BELFRY_OK) {
 		status = bf_store_open(ops, &options, &service->store, err);
 	}
-	return status == BELFRY_OK ? bf_store_migrate(service->store, err) : status;
+	if (status == BELFRY_OK) {
+		status = bf_store_migrate(service->store, err);
+	}
+	return status == BELFRY_OK
+			? bf_settings_load(&service->settings, service->store, o->env, err)
+			: status;
+}
+
+static enum belfry_status open_tokens(struct bf_service *service, struct belfry_error *err)
+{
+	const struct bf_service_options *o = &service->options;
+	struct bf_tokens_options options = {
+			.size = sizeof(options),
+			.env = o->env,
+			.store = service->store,
+			.data_folder = o->data_folder,
+			.is_needed = o->is_token_needed,
+			.is_renewed = o->is_token_renewed,
+	};
+
+	return bf_tokens_open(&options, &service->tokens, err);
 }
 
 /* ---- the parts --------------------------------------------------------------------------------- */
@@ -189,7 +211,8 @@ static enum belfry_status start_server(struct bf_service *service, struct belfry
 	options.env = service->options.env;
 	options.address = service->options.address;
 	options.port = service->options.port;
-	options.body_bytes = BF_API_BODY_BYTES;
+	options.body_bytes = BF_API_LARGEST_BODY_BYTES;
+	options.judge = bf_api_judge;
 	limit_connections(&options);
 	service->api.host = service->host;
 	enum belfry_status status = bf_http_server_start(&options, bf_api_handle, &service->api,
@@ -212,13 +235,29 @@ enum belfry_status bf_service_open(const struct bf_service_options *options,
 		return bf_error_system(err, BELFRY_NOMEM, 0, "service");
 	}
 	service->options = *options;
-	enum belfry_status (*const parts[])(struct bf_service *,
-			struct belfry_error *) = {open_store, open_scheduler, make_targets};
+	service->settings = *options->settings;
+	service->options.settings = &service->settings;
+	enum belfry_status (*const parts[])(struct bf_service *, struct belfry_error *) = {
+			open_store, open_tokens, make_events, open_scheduler, make_targets};
 	enum belfry_status status = belfry_zones_new(options->tz_directory, &service->zones, err);
 	for (size_t i = 0; status == BELFRY_OK && i < BF_COUNT(parts); i++) {
 		status = parts[i](service, err);
 	}
 	if (status == BELFRY_OK) {
+/* A quarter of the connections at most are streams: the others are for those who ask. */
+static enum belfry_status start_events(struct bf_service *service, unsigned connection_count,
+		struct belfry_error *err)
+{
+	const struct bf_settings *settings = service->options.settings;
+	struct bf_api_events_options options = BF_API_EVENTS_OPTIONS_INIT;
+
+	options.env = service->options.env;
+	options.events = service->events;
+	options.stream_count = (unsigned)BF_MIN(settings->streams, (int64_t)connection_count / 4);
+	options.token_count = (unsigned)settings->streams_per_token;
+	return bf_api_events_start(&options, &service->api_events, err);
+}
+
 		status = make_host(service, err);
 	}
 	if (status == BELFRY_OK) {

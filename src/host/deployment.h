@@ -97,6 +97,11 @@ BF_MUST_CHECK enum belfry_status bf_deployment_read(json_t *content,
 		const struct bf_deployment_options *options, struct bf_deployment *ret_deployment,
 		struct belfry_error *err);
 
+/* Reads `rule` and `timezone`, and `dst`, for others who ask for a rule; a failure stays in the
+ * reader. The text borrows from what is read. */
+void bf_deployment_read_rule(struct bf_json_reader *reader, struct bf_deployment *deployment);
+void bf_deployment_read_dst(struct bf_json_reader *reader, struct belfry_policies *policies);
+
 /* Reads the members of `target` (in deployment_target.c); a failure stays in the reader. */
 void bf_deployment_read_target(struct bf_json_reader *reader, struct bf_target *ret_target);
 void bf_deployment_write_target(struct bf_json_writer *writer, const struct bf_target *target);

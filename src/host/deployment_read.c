@@ -86,7 +86,7 @@ static void read_on_failure(struct bf_json_reader *reader, struct belfry_policie
 	(void)bf_json_reader_end(&child); /* the failure went up */
 }
 
-static void read_dst(struct bf_json_reader *reader, struct belfry_policies *p)
+void bf_deployment_read_dst(struct bf_json_reader *reader, struct belfry_policies *p)
 {
 	struct bf_json_reader child;
 
@@ -119,7 +119,7 @@ static void read_policies(struct bf_json_reader *reader, struct belfry_policies 
 	p->on_exhausted = (enum belfry_on_exhausted)read_word(&child, "on_exhausted",
 			exhausted_words, (unsigned)p->on_exhausted);
 	read_on_failure(&child, p);
-	read_dst(&child, p);
+	bf_deployment_read_dst(&child, p);
 	read_duration(&child, "deadline", &p->deadline);
 	(void)bf_json_reader_end(&child); /* the failure went up */
 }
@@ -195,6 +195,13 @@ static void read_rule(struct bf_json_reader *reader, struct bf_deployment *d)
 	}
 }
 
+void bf_deployment_read_rule(struct bf_json_reader *reader, struct bf_deployment *d)
+{
+	read_rule(reader, d);
+	(void)bf_json_reader_string(reader, "timezone", BF_JSON_NULLABLE, 1, BELFRY_ZONE_BYTES,
+			&d->timezone);
+}
+
 static void check_dumped_size(struct bf_json_reader *reader, const char *name, const json_t *value,
 		size_t max)
 {
@@ -266,9 +273,7 @@ static void read_members(struct bf_json_reader *reader, belfry_duration grace,
 	refuse_read_only(reader);
 	read_name(reader, &d->name);
 	(void)bf_json_reader_bool(reader, "enabled", BF_JSON_NULLABLE, &d->is_enabled);
-	read_rule(reader, d);
-	(void)bf_json_reader_string(reader, "timezone", BF_JSON_NULLABLE, 1, BELFRY_ZONE_BYTES,
-			&d->timezone);
+	bf_deployment_read_rule(reader, d);
 	(void)bf_json_reader_string(reader, "prompt", BF_JSON_NULLABLE, 0,
 			BF_DEPLOYMENT_PROMPT_BYTES, &d->prompt);
 	if (bf_json_reader_value(reader, "input", BF_JSON_NULLABLE, &d->input)) {

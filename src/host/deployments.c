@@ -15,7 +15,20 @@
 #include "host/targets/url.h"
 #include "model/run.h"
 
-/* What needs the outside: the zone's data, and the list of allowed addresses. */
+static enum belfry_status check_command(struct bf_host *host, const struct bf_target_exec *exec,
+		struct belfry_error *err)
+{
+	enum belfry_status status = bf_exec_check(&host->allowed,
+			bf_json_str(json_array_get(exec->command, 0)), err);
+
+	if (status != BELFRY_OK && err != NULL) {
+		struct belfry_str pointer = BF_STR("/target/command/0");
+		memcpy(err->pointer, pointer.ptr, pointer.len + 1);
+	}
+	return status;
+}
+
+/* What needs the outside: the zone's data, and the lists of allowed addresses and commands. */
 static enum belfry_status check_outside(struct bf_host *host, const struct bf_deployment *d,
 		struct belfry_error *err)
 {
@@ -24,7 +37,10 @@ static enum belfry_status check_outside(struct bf_host *host, const struct bf_de
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	status = bf_target_url_check(d->webhook.url, host->options.allow, err);
+	if (d->target.kind == BF_TARGET_EXEC) {
+		return check_command(host, &d->target.exec, err);
+	}
+	status = bf_target_url_check(d->target.webhook.url, host->options.allow, err);
 	if (status != BELFRY_OK && err != NULL && err->pointer[0] == '\0') {
 		struct belfry_str pointer = BF_STR("/target/url");
 		memcpy(err->pointer, pointer.ptr, pointer.len + 1);
@@ -51,6 +67,14 @@ static enum belfry_status check_payload(const struct bf_deployment *d, struct be
 	BF_CLEANUP(bf_buf_fini) struct bf_buf payload = {0};
 
 	return bf_payload_encode(d, &payload, err);
+}
+
+enum belfry_status bf_deployment_check(struct bf_host *host, const struct bf_deployment *d,
+		struct belfry_error *err)
+{
+	enum belfry_status status = check_outside(host, d, err);
+
+	return status == BELFRY_OK ? check_payload(d, err) : status;
 }
 
 /* The record says what is to be: the next reconcile carries it out, and comes at once. */
@@ -114,13 +138,14 @@ static enum belfry_status store_new(struct bf_host *host, struct bf_deployment *
 	if (status != BELFRY_OK) {
 		undo_create(host, d);
 	}
+	bf_events_changed(host->options.events, bf_str(d->id));
 	return status;
 }
 
 enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
-	struct bf_deployment_options options = {.grace = host->settings.grace};
+	struct bf_deployment_options options = {.grace = bf_host_grace(host)};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
 
 	enum belfry_status status = bf_deployment_read(body, &options, &d, err);
@@ -129,10 +154,7 @@ enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
 	}
 	belfry_id_format(bf_id_random(host->options.env), d.id);
 	d.created_at = host->options.env->wall(host->options.env->data);
-	status = check_outside(host, &d, err);
-	if (status == BELFRY_OK) {
-		status = check_payload(&d, err);
-	}
+	status = bf_deployment_check(host, &d, err);
 	if (status == BELFRY_OK) {
 		status = store_new(host, &d, err);
 	}
@@ -155,7 +177,6 @@ enum belfry_status bf_revision_check(int64_t present, int64_t named, struct belf
 	return BELFRY_OK;
 }
 
-	bf_events_changed(host->options.events, bf_str(d->id));
 /* T071: the old content under a new revision, for the record and for the provider. */
 static void restore(struct bf_host *host, struct bf_deployment *old, int64_t revision)
 {
@@ -191,6 +212,7 @@ static enum belfry_status store_change(struct bf_host *host, struct bf_deploymen
 	if (status != BELFRY_OK) {
 		restore(host, old, changed->revision);
 	}
+	bf_events_changed(host->options.events, bf_str(changed->id)); /* a restored one too */
 	return status;
 }
 
@@ -202,11 +224,14 @@ static void carry_identity(const struct bf_deployment *old, struct bf_deployment
 	changed->updated_at = old->updated_at;
 }
 
+typedef enum belfry_status (*read_change_fn)(struct bf_host *host, const struct bf_deployment *old,
+		const json_t *body, struct bf_deployment *ret_changed, struct belfry_error *err);
+
 /* The content with the patch laid over it, read as if somebody had sent it whole. */
 static enum belfry_status patch_content(struct bf_host *host, const struct bf_deployment *old,
 		const json_t *patch, struct bf_deployment *ret_changed, struct belfry_error *err)
 {
-	struct bf_deployment_options options = {.grace = host->settings.grace};
+	struct bf_deployment_options options = {.grace = bf_host_grace(host)};
 	BF_CLEANUP(bf_cleanup_json) json_t *content = json_deep_copy(old->content);
 
 	if (content == NULL) {
@@ -221,8 +246,28 @@ static enum belfry_status patch_content(struct bf_host *host, const struct bf_de
 	return status;
 }
 
-enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str id, int64_t revision,
-		const json_t *patch, struct bf_deployment_view *ret_view, struct belfry_error *err)
+enum belfry_status bf_deployment_read_whole(struct bf_host *host, const struct bf_deployment *old,
+		const json_t *body, struct bf_deployment *ret_changed, struct belfry_error *err)
+{
+	struct bf_deployment_options options = {.grace = bf_host_grace(host)};
+	BF_CLEANUP(bf_cleanup_json) json_t *content = json_copy((json_t *)(uintptr_t)body);
+
+	if (content == NULL) {
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+	}
+	const json_t *enabled = json_object_get(content, "enabled");
+	if (old != NULL && json_is_object(content) && (enabled == NULL || json_is_null(enabled)) &&
+			json_object_set_new(content, "enabled", json_boolean(old->is_enabled)) !=
+					0) {
+		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+	}
+	return bf_deployment_read(content, &options, ret_changed, err);
+}
+
+/* `read` makes the new content of the old one and the body. */
+static enum belfry_status change_content(struct bf_host *host, struct belfry_str id,
+		int64_t revision, const json_t *body, read_change_fn read,
+		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
@@ -232,20 +277,16 @@ enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str i
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
 		status = bf_revision_check(old.revision, revision, err);
-	bf_events_changed(host->options.events, bf_str(changed->id)); /* a restored one too */
 	}
 	if (status == BELFRY_OK) {
-		status = patch_content(host, &old, patch, &changed, err);
+		status = read(host, &old, body, &changed, err);
 	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
 	carry_identity(&old, &changed);
 	changed.reason = changed.is_enabled ? (struct belfry_str){0} : old.reason;
-	status = check_outside(host, &changed, err);
-	if (status == BELFRY_OK) {
-		status = check_payload(&changed, err);
-	}
+	status = bf_deployment_check(host, &changed, err);
 	if (status == BELFRY_OK) {
 		status = store_change(host, &old, &changed, revision, err);
 	}
@@ -255,6 +296,19 @@ enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str i
 	return bf_deployment_view_changed(host, &changed, ret_view, err);
 }
 
+enum belfry_status bf_deployments_edit(struct bf_host *host, struct belfry_str id, int64_t revision,
+		const json_t *patch, struct bf_deployment_view *ret_view, struct belfry_error *err)
+{
+	return change_content(host, id, revision, patch, patch_content, ret_view, err);
+}
+
+enum belfry_status bf_deployments_replace(struct bf_host *host, struct belfry_str id,
+		int64_t revision, const json_t *body, struct bf_deployment_view *ret_view,
+		struct belfry_error *err)
+{
+	return change_content(host, id, revision, body, bf_deployment_read_whole, ret_view, err);
+}
+
 /* Nothing but the switch: neither the rule nor the address is judged anew, so that a deployment
  * can be disabled whatever has become of them. The change is made even where the record says so
  * already: the apply of the last one may have been lost. */
@@ -262,7 +316,7 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 		int64_t revision, bool is_enabled, struct belfry_str reason,
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
-	struct bf_deployment_options options = {.grace = host->settings.grace, .is_stored = true};
+	struct bf_deployment_options options = {.grace = bf_host_grace(host), .is_stored = true};
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};

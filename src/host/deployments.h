@@ -61,6 +61,12 @@ BF_MUST_CHECK enum belfry_status bf_deployments_edit(struct bf_host *host, struc
 		int64_t revision, const json_t *patch, struct bf_deployment_view *ret_view,
 		struct belfry_error *err);
 
+/* `body` is the whole new content, and what it does not name gets its default; but `enabled`, which then
+ * stays as it is. */
+BF_MUST_CHECK enum belfry_status bf_deployments_replace(struct bf_host *host, struct belfry_str id,
+		int64_t revision, const json_t *body, struct bf_deployment_view *ret_view,
+		struct belfry_error *err);
+
 /* Answers after the provider has: a disabled deployment starts no scheduled Run from then on.
  * `reason`: shown with a disabled one; may be empty, at most BF_DEPLOYMENT_REASON_BYTES. */
 BF_MUST_CHECK enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str id,

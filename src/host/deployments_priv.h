@@ -12,6 +12,16 @@ BF_MUST_CHECK enum belfry_status bf_deployment_view_changed(struct bf_host *host
 		const struct bf_deployment *deployment, struct bf_deployment_view *ret_view,
 		struct belfry_error *err);
 
+/* What needs more than the content: the rule, the list of what is allowed, the size. */
+BF_MUST_CHECK enum belfry_status bf_deployment_check(struct bf_host *host,
+		const struct bf_deployment *deployment, struct belfry_error *err);
+
+/* The body as the whole content. Where it does not say `enabled`, it stays as in `old` (NULL: there is
+ * none, and the default holds). */
+BF_MUST_CHECK enum belfry_status bf_deployment_read_whole(struct bf_host *host,
+		const struct bf_deployment *old, const json_t *body,
+		struct bf_deployment *ret_changed, struct belfry_error *err);
+
 /* `named`: 0 for whatever it is. BELFRY_OK or BELFRY_PRECONDITION. */
 BF_MUST_CHECK enum belfry_status bf_revision_check(int64_t present, int64_t named,
 		struct belfry_error *err);

@@ -36,7 +36,9 @@ enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_init(&host->locks[i], NULL); /* default kind: cannot fail */
 	}
-	(void)pthread_mutex_init(&host->reconcile_lock, NULL); /* the same */
+	(void)pthread_mutex_init(&host->reconcile_lock, NULL);       /* the same */
+	(void)pthread_mutex_init(&host->settings_lock, NULL);        /* the same */
+	(void)pthread_mutex_init(&host->settings_change_lock, NULL); /* the same */
 	bf_refusals_init(&host->refusals);
 	bf_dispatch_init(host);
 	bf_host_tend_init(host);
@@ -55,12 +57,15 @@ void bf_host_free(struct bf_host *host)
 	if (host == NULL) {
 		return;
 	}
+	host->next_settings = host->settings;
 	(void)bf_host_stop(host, NULL); /* what is still open goes on at the next start */
 	bf_outputs_free(host->outputs);
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_destroy(&host->locks[i]); /* nobody holds it */
 	}
-	(void)pthread_mutex_destroy(&host->reconcile_lock); /* the same */
+	(void)pthread_mutex_destroy(&host->reconcile_lock);       /* the same */
+	(void)pthread_mutex_destroy(&host->settings_lock);        /* the same */
+	(void)pthread_mutex_destroy(&host->settings_change_lock); /* the same */
 	bf_refusals_fini(&host->refusals);
 	bf_free(host->version);
 	bf_free(host);
@@ -110,12 +115,7 @@ enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err)
 	if (!atomic_exchange(&host->is_started, false)) {
 		return BELFRY_OK;
 	}
-	return belfry_scheduler_stop(host->options.scheduler, host->settings.stop_time, err);
-}
-
-const struct bf_settings *bf_host_settings(const struct bf_host *host)
-{
-	return &host->settings;
+	return belfry_scheduler_stop(host->options.scheduler, bf_host_stop_time(host), err);
 }
 
 const char *bf_host_version(const struct bf_host *host)

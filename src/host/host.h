@@ -64,7 +64,6 @@ void bf_host_reconcile_soon(struct bf_host *host);
  * their Runs go on at the next start. */
 enum belfry_status bf_host_stop(struct bf_host *host, struct belfry_error *err);
 
-const struct bf_settings *bf_host_settings(const struct bf_host *host);
 const char *bf_host_version(const struct bf_host *host);
 const char *bf_host_tz_version(const struct bf_host *host); /* of its zones */
 const struct bf_env *bf_host_env(const struct bf_host *host);

@@ -17,13 +17,16 @@
 
 struct bf_host {
 	struct bf_host_options options;
-	struct bf_settings settings;
-	char *version; /* owned */
+	struct bf_settings settings;      /* grace and stop_time change: settings_live.c */
+	struct bf_settings next_settings; /* of the next start */
+	char *version;                    /* owned */
 	struct belfry_handler handler;
 	struct bf_outputs *outputs; /* owned */
 	struct bf_exec_allowed allowed;
 	struct bf_exec *exec; /* owned; NULL: none is run */
 	pthread_mutex_t locks[BF_HOST_LOCKS];
+	pthread_mutex_t settings_lock;
+	pthread_mutex_t settings_change_lock; /* taken before settings_lock */
 	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any of locks */
 	struct bf_refusals refusals;
 	struct {                        /* tend.c; but for left_over, of the thread that tends */
@@ -44,6 +47,10 @@ static inline void bf_host_unlock(pthread_mutex_t **lock)
 		(void)pthread_mutex_unlock(*lock); /* ours: cannot fail */
 	}
 }
+
+/* Settings that change while it runs (settings_live.c). */
+belfry_duration bf_host_grace(struct bf_host *host);
+belfry_duration bf_host_stop_time(struct bf_host *host);
 
 /* --- records (record.c) --- */
 

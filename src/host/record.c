@@ -22,7 +22,7 @@ enum belfry_status bf_record_decode(struct bf_host *host, const struct belfry_do
 		struct bf_deployment *ret_deployment, struct belfry_error *err)
 {
 	struct bf_deployment_options options = {
-			.grace = host->settings.grace,
+			.grace = bf_host_grace(host),
 			.is_stored = true,
 	};
 	struct belfry_error reading = {0};

@@ -4,6 +4,9 @@
  * does. */
 #include "host/settings.h"
 
+#include <ctype.h>
+#include <stdio.h>
+
 #include "base/error.h"
 #include "base/timefmt.h"
 
@@ -23,6 +26,7 @@ struct row {
 	int64_t min;
 	int64_t max;
 	bool is_offered; /* by this version */
+	bool is_live;    /* a change holds at once, without a restart */
 };
 
 #define COUNT_MAX  1000000000
@@ -39,9 +43,9 @@ static const struct row rows[] = {
 				BELFRY_HOUR, true},
 		{"beat", KIND_DURATION, AT(beat), 2 * BELFRY_SECOND, 10 * BELFRY_MILLISECOND,
 				BELFRY_HOUR, true},
-		{"grace", KIND_DURATION, AT(grace), BELFRY_MINUTE, 0, 366 * BELFRY_DAY, true},
+		{"grace", KIND_DURATION, AT(grace), BELFRY_MINUTE, 0, 366 * BELFRY_DAY, true, true},
 		{"stop_time", KIND_DURATION, AT(stop_time), 25 * BELFRY_SECOND, 0, BELFRY_HOUR,
-				true},
+				true, true},
 		{"keep_age", KIND_DURATION, AT(keep_age), 30 * BELFRY_DAY, BELFRY_SECOND,
 				36600 * BELFRY_DAY, true},
 		{"keep_runs", KIND_COUNT, AT(keep_runs), 10000, 1, COUNT_MAX, true},
@@ -51,12 +55,14 @@ static const struct row rows[] = {
 		{"answer_limit", KIND_COUNT, AT(answer_limit), 64 * 1024, 1, BYTES_MAX, true},
 		{"audit_age", KIND_DURATION, AT(audit_age), 365 * BELFRY_DAY, BELFRY_DAY,
 				36600 * BELFRY_DAY, false},
-		{"streams_per_token", KIND_COUNT, AT(streams_per_token), 64, 1, 1000000, false},
-		{"streams", KIND_COUNT, AT(streams), 1024, 1, 1000000, false},
+		{"streams_per_token", KIND_COUNT, AT(streams_per_token), 64, 1, 1000000, true},
+		{"streams", KIND_COUNT, AT(streams), 1024, 1, 1000000, true},
 		{"max_active_schedules", KIND_COUNT_OR_NONE, AT(max_active_schedules), 0, 1,
 				COUNT_MAX, true},
 		{"recovery_limit", KIND_COUNT, AT(recovery_limit), 10, 1, 1000000, true},
 };
+
+_Static_assert(BF_COUNT(rows) <= BF_SETTINGS_MAX, "each has a source");
 
 static int64_t *value_of(struct bf_settings *settings, const struct row *row)
 {
@@ -74,7 +80,18 @@ void bf_settings_init(struct bf_settings *settings, int64_t processors)
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
 		*value_of(settings, &rows[i]) = rows[i].initial;
 	}
-	settings->exec_concurrent = BF_MAX(processors, 1);
+	settings->processors = BF_MAX(processors, 1);
+	settings->exec_concurrent = settings->processors;
+}
+
+static int64_t default_of(const struct bf_settings *settings, const struct row *row)
+{
+	return row->offset == AT(exec_concurrent) ? settings->processors : row->initial;
+}
+
+static unsigned char *source_of(struct bf_settings *settings, const struct row *row)
+{
+	return &settings->sources[row - rows];
 }
 
 static enum belfry_status parse_bool(struct belfry_str text, int64_t *ret_value)
@@ -151,6 +168,14 @@ static const struct row *find_row(struct belfry_str name)
 	return NULL;
 }
 
+static enum belfry_status refuse_unknown(struct belfry_str name, struct belfry_error *err)
+{
+	name = bf_str_slice(name, 0, 60);
+	return bf_error_set(err, BELFRY_INVALID,
+			"setting %.*s: there is no such setting; GET /v1/settings lists all",
+			BF_STR_ARGS(name));
+}
+
 enum belfry_status bf_settings_set(struct bf_settings *settings, struct belfry_str name,
 		struct belfry_str text, struct belfry_error *err)
 {
@@ -158,10 +183,7 @@ enum belfry_status bf_settings_set(struct bf_settings *settings, struct belfry_s
 	int64_t value;
 
 	if (row == NULL) {
-		name = bf_str_slice(name, 0, 60);
-		return bf_error_set(err, BELFRY_INVALID,
-				"setting %.*s: there is no such setting; GET /v1/settings lists all",
-				BF_STR_ARGS(name));
+		return refuse_unknown(name, err);
 	}
 	if (parse_value(row, text, &value) != BELFRY_OK) {
 		return refuse_value(row, text, err);
@@ -288,8 +310,10 @@ static enum belfry_status read_variable(struct bf_settings *settings, struct bel
 				err);
 		if (status != BELFRY_OK) {
 			bf_error_prefix(err, "%.*s: ", BF_STR_ARGS(variable));
+			return status;
 		}
-		return status;
+		*source_of(settings, &rows[i]) = BF_SETTING_ENVIRONMENT;
+		return BELFRY_OK;
 	}
 	bool is_ours = bf_str_starts_with(variable, BF_STR("BELFRY_"));
 	return is_ours && !is_known_otherwise(variable) ? refuse_variable(variable, err)
@@ -322,30 +346,164 @@ enum belfry_status bf_settings_check(const struct bf_settings *settings, struct 
 	return BELFRY_OK;
 }
 
-static void write_row(struct bf_json_writer *writer, const struct row *row, int64_t value)
+/* --- over the API --- */
+
+/* The value's text, as the environment would give it; empty for what no setting takes. */
+static void append_value(struct bf_buf *text, const struct row *row, const json_t *value)
 {
-	switch (row->kind) {
-	case KIND_BOOL: bf_json_write_bool(writer, row->name, value != 0); return;
-	case KIND_DURATION: bf_json_write_duration(writer, row->name, value); return;
-	case KIND_COUNT_OR_NONE:
-		if (value == 0) {
-			bf_json_write_null(writer, row->name);
-			return;
-		}
-		bf_json_write_int(writer, row->name, value);
-		return;
-	case KIND_COUNT:
-	case KIND_CLAMPED: bf_json_write_int(writer, row->name, value); return;
+	if (row->kind == KIND_DURATION) {
+		bf_buf_append_str(text, bf_json_str(value));
+	} else if (row->kind == KIND_BOOL && json_is_boolean(value)) {
+		bf_buf_append_text(text, json_is_true(value) ? "true" : "false");
+	} else if (row->kind != KIND_BOOL && json_is_integer(value)) {
+		bf_buf_appendf(text, "%lld", (long long)json_integer_value(value));
+	} else if (bf_json_dump(value, text) != BELFRY_OK) {
+		text->is_failed = true;
 	}
 }
 
-enum belfry_status bf_settings_write(const struct bf_settings *settings, json_t **ret_object)
+static bool is_right_type(const struct row *row, const json_t *value)
+{
+	switch (row->kind) {
+	case KIND_BOOL: return json_is_boolean(value);
+	case KIND_DURATION: return json_is_string(value);
+	case KIND_COUNT:
+	case KIND_COUNT_OR_NONE:
+	case KIND_CLAMPED: return json_is_integer(value);
+	}
+	return false;
+}
+
+static enum belfry_status refuse_pinned(const struct row *row, struct belfry_error *err)
+{
+	char variable[sizeof("BELFRY_") + 40];
+	size_t len = (size_t)snprintf(variable, sizeof(variable), "BELFRY_%s", row->name);
+
+	for (size_t i = 0; i < len && i < sizeof(variable); i++) {
+		variable[i] = (char)toupper((unsigned char)variable[i]);
+	}
+	return bf_error_set(err, BELFRY_CONFLICT,
+			"setting %s: %s gives it, and goes before what is changed here; change it "
+			"there, or start without it",
+			row->name, variable);
+}
+
+static enum belfry_status change_row(struct bf_settings *settings, const struct row *row,
+		const json_t *value, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+	int64_t parsed = default_of(settings, row);
+
+	if (!row->is_offered) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"setting %s: this version does not offer to change it; leave it out",
+				row->name);
+	}
+	if (*source_of(settings, row) == BF_SETTING_ENVIRONMENT) {
+		return refuse_pinned(row, err);
+	}
+	if (!json_is_null(value)) {
+		append_value(&text, row, value);
+		if (bf_buf_status(&text) != BELFRY_OK) {
+			return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+		}
+		if (!is_right_type(row, value) ||
+				parse_value(row, bf_buf_str(&text), &parsed) != BELFRY_OK) {
+			return refuse_value(row, bf_buf_str(&text), err);
+		}
+	}
+	*value_of(settings, row) = parsed;
+	*source_of(settings, row) = json_is_null(value) ? BF_SETTING_DEFAULT : BF_SETTING_API;
+	return BELFRY_OK;
+}
+
+static void point_at(struct belfry_error *err, const char *name)
+{
+	if (err != NULL) {
+		(void)snprintf(err->pointer, sizeof(err->pointer), "/%s", name); /* may be cut */
+	}
+}
+
+enum belfry_status bf_settings_change(struct bf_settings *settings, const json_t *changes,
+		struct belfry_error *err)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(changes)) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"the body must be an object that holds the settings to change");
+	}
+	/* jansson iterates without changing; its macro wants the object writable. */
+	json_object_foreach((json_t *)(uintptr_t)changes, name, value)
+	{
+		const struct row *row = find_row(bf_str(name));
+		enum belfry_status status = row != NULL ? change_row(settings, row, value, err)
+							: refuse_unknown(bf_str(name), err);
+		if (status != BELFRY_OK) {
+			point_at(err, name);
+			return status;
+		}
+	}
+	return BELFRY_OK;
+}
+
+void bf_settings_take_live(struct bf_settings *settings, const struct bf_settings *next)
+{
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		if (rows[i].is_live) {
+			*value_of(settings, &rows[i]) = read_value(next, &rows[i]);
+			settings->sources[i] = next->sources[i];
+		}
+	}
+}
+
+/* --- writing --- */
+
+static void write_value(struct bf_json_writer *writer, const char *name, const struct row *row,
+		int64_t value)
+{
+	switch (row->kind) {
+	case KIND_BOOL: bf_json_write_bool(writer, name, value != 0); return;
+	case KIND_DURATION: bf_json_write_duration(writer, name, value); return;
+	case KIND_COUNT_OR_NONE:
+		if (value == 0) {
+			bf_json_write_null(writer, name);
+			return;
+		}
+		bf_json_write_int(writer, name, value);
+		return;
+	case KIND_COUNT:
+	case KIND_CLAMPED: bf_json_write_int(writer, name, value); return;
+	}
+}
+
+static json_t *new_setting(const struct bf_settings *settings, const struct bf_settings *next,
+		const struct row *row)
+{
+	static const char *const sources[] = {"default", "environment", "api"};
+	struct bf_json_writer w;
+	json_t *object = NULL;
+	unsigned source = settings->sources[row - rows];
+
+	bf_json_writer_begin(&w);
+	write_value(&w, "value", row, read_value(settings, row));
+	write_value(&w, "default", row, default_of(settings, row));
+	bf_json_write_text(&w, "source", sources[BF_MIN(source, BF_COUNT(sources) - 1)]);
+	bf_json_write_bool(&w, "changeable", row->is_offered && source != BF_SETTING_ENVIRONMENT);
+	bf_json_write_bool(&w, "needs_restart", !row->is_live);
+	write_value(&w, "next_value", row, read_value(next, row));
+	return bf_json_writer_end(&w, &object) == BELFRY_OK ? object : NULL;
+}
+
+enum belfry_status bf_settings_write(const struct bf_settings *settings,
+		const struct bf_settings *next, json_t **ret_object)
 {
 	struct bf_json_writer writer;
 
 	bf_json_writer_begin(&writer);
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
-		write_row(&writer, &rows[i], read_value(settings, &rows[i]));
+		bf_json_write_value(&writer, rows[i].name, new_setting(settings, next, &rows[i]));
 	}
 	return bf_json_writer_end(&writer, ret_object);
 }

@@ -1,10 +1,11 @@
 /* The host's settings: names, defaults and ranges of interface.md, in one table (settings.c).
  *
- * Values come as text, from the command line or from the environment (BELFRY_ and the name in
- * capitals); where the text comes from is the caller's. A setting that a later version carries out
- * is known, shown with its default, and refused by name where somebody gives another value.
+ * Values come from the environment (BELFRY_ and the name in capitals), or were changed over the API and
+ * are kept in a document of the store (settings_live.c). From the strongest: environment, API, default.
+ * A setting that a later version carries out is known, shown with its default, and refused by name where
+ * somebody gives another value.
  *
- * Threads  plain values; written before threads exist, read by all. */
+ * Threads  plain values; one that is shared is the owner's to guard. */
 #ifndef BF_HOST_SETTINGS_H
 #define BF_HOST_SETTINGS_H
 
@@ -13,8 +14,15 @@
 #include "base/compiler.h"
 #include "base/json.h"
 
+/* Where a value comes from; the names are those of the API. */
+enum bf_setting_source { BF_SETTING_DEFAULT, BF_SETTING_ENVIRONMENT, BF_SETTING_API };
+
+#define BF_SETTINGS_MAX 32
+
 struct bf_settings {
-	int64_t enabled; /* 1: the global switch is on */
+	unsigned char sources[BF_SETTINGS_MAX]; /* by place in the table */
+	int64_t processors;                     /* default of exec_concurrent */
+	int64_t enabled;                        /* 1: the global switch is on */
 	int64_t max_concurrent;
 	int64_t exec_concurrent;
 	int64_t per_host;
@@ -53,9 +61,19 @@ BF_MUST_CHECK enum belfry_status bf_settings_read_environment(struct bf_settings
 BF_MUST_CHECK enum belfry_status bf_settings_check(const struct bf_settings *settings,
 		struct belfry_error *err);
 
-/* The shape of GET /v1/settings, owned by the caller. BELFRY_OK or BELFRY_NOMEM. */
+/* Lays `changes` ({"NAME": value}, null: the default again) over the settings, as coming from the API.
+ * BELFRY_INVALID with the pointer: no such setting, none of this version, or not its value;
+ * BELFRY_CONFLICT: the environment gives it. Then some may be changed and others not. */
+BF_MUST_CHECK enum belfry_status bf_settings_change(struct bf_settings *settings,
+		const json_t *changes, struct belfry_error *err);
+
+/* Carries over those that hold at once. */
+void bf_settings_take_live(struct bf_settings *settings, const struct bf_settings *next);
+
+/* The shape of GET /v1/settings, owned by the caller. `next`: what holds from the next start on. BELFRY_OK
+ * or BELFRY_NOMEM. */
 BF_MUST_CHECK enum belfry_status bf_settings_write(const struct bf_settings *settings,
-		json_t **ret_object);
+		const struct bf_settings *next, json_t **ret_object);
 
 /* Lays the settings that concern a provider over its options. */
 void bf_settings_fill_provider(const struct bf_settings *settings,

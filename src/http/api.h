@@ -22,12 +22,12 @@ struct bf_api {
 	struct bf_api_events *events; /* NULL: no streams are offered */
 };
 
-/* The largest body of a request that the API takes: body_bytes of the server's options. */
-#define BF_API_BODY_BYTES ((size_t)4 * 1024 * 1024)
+/* The largest body that a route takes, and of all of them (apply): body_bytes of the server's options. */
+#define BF_API_BODY_BYTES         ((size_t)4 * 1024 * 1024)
+#define BF_API_LARGEST_BODY_BYTES ((size_t)16 * 1024 * 1024)
 
 /* A bf_http_handler_fn; data is the struct bf_api. Answers each request before it returns. */
 void bf_api_handle(void *data, struct bf_http_request **request);
-
 /* A bf_http_judge_fn for the same data: refuses who has no token before a body is read. The handler asks
  * again: a server that was started without it is no less guarded. */
 BF_MUST_CHECK enum belfry_status bf_api_judge(void *data, const struct bf_http_request *request,
@@ -57,4 +57,5 @@ BF_MUST_CHECK enum belfry_status bf_api_events_start(const struct bf_api_events_
 void bf_api_events_stop(struct bf_api_events *events); /* NULL is allowed */
 /* How many streams are open. */
 size_t bf_api_events_count(struct bf_api_events *events);
+
 #endif

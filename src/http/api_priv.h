@@ -107,6 +107,10 @@ enum belfry_status bf_api_show_why(struct bf_api_call *call, struct belfry_error
 enum belfry_status bf_api_list_due(struct bf_api_call *call, struct belfry_error *err);
 
 enum belfry_status bf_api_show_settings(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_preview(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_apply(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_change_settings(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_show_openapi(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_health(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_readiness(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_metrics(struct bf_api_call *call, struct belfry_error *err);

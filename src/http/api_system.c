@@ -1,6 +1,7 @@
 /* Routes about the host itself: settings, health, readiness. */
 #include "base/error.h"
 #include "host/runs.h"
+#include "host/settings_live.h"
 #include "http/api_priv.h"
 #include "http/problem.h"
 
@@ -13,18 +14,33 @@ static enum belfry_status check_plain(const struct bf_api_call *call, struct bel
 	return status == BELFRY_OK ? bf_api_refuse_body(call, err) : status;
 }
 
-enum belfry_status bf_api_show_settings(struct bf_api_call *call, struct belfry_error *err)
+static enum belfry_status answer_settings(struct bf_api_call *call, struct belfry_error *err)
 {
 	json_t *object = NULL;
+	enum belfry_status status = bf_host_write_settings(call->host, &object, err);
 
+	return status == BELFRY_OK ? bf_api_answer(call, 200, &object, err) : status;
+}
+
+enum belfry_status bf_api_show_settings(struct bf_api_call *call, struct belfry_error *err)
+{
 	enum belfry_status status = check_plain(call, err);
-	if (status != BELFRY_OK) {
-		return status;
+
+	return status == BELFRY_OK ? answer_settings(call, err) : status;
+}
+
+enum belfry_status bf_api_change_settings(struct bf_api_call *call, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
+
+	enum belfry_status status = bf_api_check_parameters(call, no_parameters, NULL, err);
+	if (status == BELFRY_OK) {
+		status = bf_api_read_body(call, true, &body, err);
 	}
-	if (bf_settings_write(bf_host_settings(call->host), &object) != BELFRY_OK) {
-		return bf_api_no_memory(err);
+	if (status == BELFRY_OK) {
+		status = bf_host_change_settings(call->host, body, err);
 	}
-	return bf_api_answer(call, 200, &object, err);
+	return status == BELFRY_OK ? answer_settings(call, err) : status;
 }
 
 static enum belfry_status answer_word(struct bf_api_call *call, const char *word,

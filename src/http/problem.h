@@ -8,9 +8,9 @@
 #ifndef BF_HTTP_PROBLEM_H
 #define BF_HTTP_PROBLEM_H
 
-#include "base/json.h"
 #include <belfry/status.h>
 
+#include "base/json.h"
 #include "http/server.h"
 
 /* Makes the answer for `err` (its status decides the HTTP status; 503 and 429 carry Retry-After, 401

@@ -60,8 +60,8 @@ static void wrong_values_are_refused_by_name(void **state)
 			{"tick_seconds", "x"}, {"lease", "0s"}, {"lease", "8"}, {"lease", "soon"},
 			{"beat", "-PT1S"}, {"grace", "-1s"}, {"keep_runs", "0"},
 			{"output_limit", "0"}, {"max_active_schedules", "0"}, {"enabled", "yes"},
-			{"enabled", "false"}, {"exec_concurrent", "7"}, {"audit_age", "P1D"},
-			{"streams", "1"}, {"streams_per_token", "1"}, {"per_host", "0"},
+			{"enabled", "false"}, {"exec_concurrent", "10001"}, {"audit_age", "P1D"},
+			{"streams", "0"}, {"streams_per_token", "0"}, {"per_host", "0"},
 			{"recovery_limit", "0"}, {"colour", "red"}, {"", "1"}};
 	struct bf_settings settings;
 	struct bf_settings before;
@@ -145,12 +145,35 @@ static void values_that_do_not_go_together_are_refused(void **state)
 	assert_non_null(strstr(err.message, "answer_limit"));
 }
 
+/* What the operator gave at the start is changed where it was given. */
+static void the_environment_goes_before_what_is_changed_over_the_api(void **state)
+{
+	const char *const environment[] = {"BELFRY_GRACE=PT5M", NULL};
+	json_t *pinned = json_pack("{s:s}", "grace", "PT2M");
+	json_t *free_one = json_pack("{s:i, s:n}", "keep_runs", 5, "lease");
+	struct bf_settings settings;
+	struct belfry_error err = {0};
+
+	(void)state;
+	bf_settings_init(&settings, 1);
+	assert_int_equal(bf_settings_read_environment(&settings, environment, &err), BELFRY_OK);
+	assert_int_equal(bf_settings_change(&settings, pinned, &err), BELFRY_CONFLICT);
+	assert_non_null(strstr(err.message, "BELFRY_GRACE"));
+	assert_string_equal(err.pointer, "/grace");
+	assert_int_equal(settings.grace, 5 * BELFRY_MINUTE);
+	assert_int_equal(bf_settings_change(&settings, free_one, &err), BELFRY_OK);
+	assert_int_equal(settings.keep_runs, 5);
+	json_decref(pinned);
+	json_decref(free_one);
+}
+
 int run_settings_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(the_defaults_are_those_of_the_papers),
 			cmocka_unit_test(right_values_are_taken),
 			cmocka_unit_test(wrong_values_are_refused_by_name),
+			cmocka_unit_test(the_environment_goes_before_what_is_changed_over_the_api),
 			cmocka_unit_test(the_environment_is_read_by_name),
 			cmocka_unit_test(variables_that_nothing_reads_are_refused_by_name),
 			cmocka_unit_test(values_that_do_not_go_together_are_refused),

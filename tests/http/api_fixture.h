@@ -11,6 +11,7 @@
 #include "host/tokens.h"
 #include "http/api.h"
 
+int run_api_apply_tests(void);
 int run_api_deployment_tests(void);
 int run_api_event_tests(void);
 int run_api_run_tests(void);

@@ -23,6 +23,7 @@ void check_contains(struct belfry_str text, const char *part)
 int main(void)
 {
 	int (*const groups[])(void) = {
+			run_api_apply_tests,
 			run_api_deployment_tests,
 			run_api_event_tests,
 			run_api_run_tests,

@@ -144,7 +144,7 @@ static void a_wrong_method_is_told_the_right_ones(void **state)
 			{"GET", "/v1/deployments/" NONE "/enable", "POST"},
 			{"DELETE", "/v1/runs/" NONE, "GET, HEAD"},
 			{"POST", "/healthz", "GET, HEAD"},
-			{"DELETE", "/v1/settings", "GET, HEAD"},
+			{"DELETE", "/v1/settings", "GET, HEAD, PATCH"},
 	};
 	struct api_fixture *f = *state;
 
@@ -160,8 +160,7 @@ static void what_a_later_version_offers_is_said_to_be_so(void **state)
 	static const struct {
 		const char *method;
 		const char *path;
-	} rows[] = {{"POST", "/v1/preview"}, {"GET", "/v1/forecast"}, {"POST", "/v1/apply"},
-			{"POST", "/v1/pause"}, {"POST", "/v1/resume"}, {"PATCH", "/v1/settings"},
+	} rows[] = {{"GET", "/v1/forecast"}, {"POST", "/v1/pause"}, {"POST", "/v1/resume"},
 			{"GET", "/v1/calendars/x"}, {"GET", "/v1/owners"}, {"GET", "/v1/tokens"},
 			{"GET", "/v1/audit"}, {"GET", "/v1/replicas"}, {"POST", "/v1/login"},
 			{"POST", "/v1/logout"}, {"GET", "/openapi.json"}, {"GET", "/v1/sessions/x"},
@@ -180,24 +179,47 @@ static void what_a_later_version_offers_is_said_to_be_so(void **state)
 
 static void settings_are_shown_with_their_defaults(void **state)
 {
+	static const struct {
+		const char *name;
+		const char *value; /* as JSON */
+		bool is_changeable;
+		bool needs_restart;
+	} rows[] = {
+			{"enabled", "true", false, true},
+			{"max_concurrent", "1000", true, true},
+			{"per_host", "100", true, true},
+			{"tick_seconds", "1", true, true},
+			{"lease", "\"PT8S\"", true, true},
+			{"beat", "\"PT2S\"", true, true},
+			{"grace", "\"PT1M\"", true, false},
+			{"stop_time", "\"PT25S\"", true, false},
+			{"keep_age", "\"P30D\"", true, true},
+			{"keep_runs", "10000", true, true},
+			{"keep_failed_age", "\"P90D\"", true, true},
+			{"output_limit", "1048576", true, true},
+			{"answer_limit", "65536", true, true},
+			{"audit_age", "\"P365D\"", false, true},
+			{"max_active_schedules", "null", true, true},
+			{"recovery_limit", "10", true, true},
+	};
 	struct api_fixture *f = *state;
-	json_t *wanted = NULL;
 
 	api_expect(f, "GET", "/v1/settings", NULL, 200, "");
-	assert_int_equal(
-			bf_json_parse(BF_STR("{\"enabled\":true,\"max_concurrent\":1000,"
-					     "\"exec_concurrent\":2,\"per_host\":100,"
-					     "\"tick_seconds\":1,\"lease\":\"PT8S\",\"beat\":"
-					     "\"PT2S\",\"grace\":\"PT1M\",\"stop_time\":\"PT25S\","
-					     "\"keep_age\":\"P30D\",\"keep_runs\":10000,"
-					     "\"keep_failed_age\":\"P90D\",\"output_limit\":"
-					     "1048576,\"answer_limit\":65536,\"audit_age\":"
-					     "\"P365D\",\"streams_per_token\":64,\"streams\":1024,"
-					     "\"max_active_schedules\":null,\"recovery_limit\":10}"),
-					SIZE_MAX, &wanted, NULL),
-			BELFRY_OK);
-	assert_true(json_equal(f->json, wanted));
-	json_decref(wanted);
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		json_t *wanted = NULL;
+		const json_t *shown = api_member(f, rows[i].name);
+		assert_int_equal(bf_json_parse(bf_str(rows[i].value), SIZE_MAX, &wanted, NULL),
+				BELFRY_OK);
+		assert_true(json_equal(json_object_get(shown, "value"), wanted));
+		assert_true(json_equal(json_object_get(shown, "default"), wanted));
+		assert_true(json_equal(json_object_get(shown, "next_value"), wanted));
+		assert_string_equal(json_string_value(json_object_get(shown, "source")), "default");
+		assert_int_equal(json_is_true(json_object_get(shown, "changeable")),
+				rows[i].is_changeable);
+		assert_int_equal(json_is_true(json_object_get(shown, "needs_restart")),
+				rows[i].needs_restart);
+		json_decref(wanted);
+	}
 }
 
 static void b21_a_step_that_stands_still_for_three_leases_is_not_ready(void **state)
