@@ -115,18 +115,21 @@ def test_b01_a_kill_between_a_changed_record_and_the_engine_leaves_the_change(ma
     assert not [c for c in receiver.seen(path='/old') if c.due_at > server.answering]
 
 
-@pytest.mark.parametrize('is_new', [True, False])
-def test_b01_a_kill_while_a_refused_change_is_undone_leaves_nothing_that_only_seems_to_fire(
-        make_server, receiver, is_new):
-    """There is no room for one more active schedule: the record goes again, and the host dies just before.
+@pytest.mark.parametrize('point', ['undo-begun', 'undo-record-removed', 'restore-begun', 'restore-saved'])
+def test_t090_t091_a_kill_while_a_refused_change_is_undone_leaves_nothing_that_only_seems_to_fire(
+        make_server, receiver, point):
+    """There is no room for one more active schedule: the change is taken back, and the host dies meanwhile.
     Once there is room, what is listed as enabled fires, and what is not listed does not."""
     server = make_server(binary=belfry.TEST_BINARY, max_active_schedules=1)
     first = server.create('first', '* * * * * *', receiver.url + '/first')['id']
-    if is_new:
-        ask_and_die(server, 'undo-begun', 'POST', '/v1/deployments', body_of('second', receiver.url + '/second'))
+    if point.startswith('undo'):
+        ask_and_die(server, point, 'POST', '/v1/deployments', body_of('second', receiver.url + '/second'))
     else:
         second = server.create('second', '* * * * * *', receiver.url + '/second', enabled=False)['id']
-        ask_and_die(server, 'restore-begun', 'PATCH', f'/v1/deployments/{second}', {'enabled': True})
+        ask_and_die(server, point, 'PATCH', f'/v1/deployments/{second}', {'enabled': True})
+    if point in ('undo-record-removed', 'restore-saved'):
+        assert {d['name']: d['enabled'] for d in server.items('/v1/deployments')} == (
+            {'first': True} if point.startswith('undo') else {'first': True, 'second': False})
     receiver.wait_calls(2, path='/first')
     server.delete(first)
     server.stop()
