@@ -121,8 +121,12 @@ static inline void fuzz_host_open(struct fuzz_host *host)
 			.version = "0"};
 	fuzz_require(bf_host_new(&options, &host->api.host, NULL) == BELFRY_OK);
 	fuzz_require(bf_host_start(host->api.host, NULL) == BELFRY_OK);
-	fuzz_require(bf_store_output_put(host->store, (struct belfry_id){{1}}, BF_STR("text/plain"),
-				     BF_STR("0123456789"), NULL) == BELFRY_OK);
+	struct belfry_output output = {.size = sizeof(output),
+			.run = {{1}},
+			.fence = 1,
+			.content_type = BF_STR("text/plain"),
+			.bytes = BF_STR("0123456789")};
+	fuzz_require(bf_store_output_write(host->store, &output, NULL) == BELFRY_OK);
 }
 
 static inline void fuzz_host_close(struct fuzz_host *host)
