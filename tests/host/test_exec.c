@@ -38,6 +38,9 @@ static int setup(void **state)
 			.program_count = BF_COUNT(programs)};
 	host_fixture_begin(&f->host);
 	f->host.exec = &f->exec;
+	/* Open in the provider: what it does not know is over. */
+	struct belfry_run *run = fake_add_run(&f->host.fake, "a", 0);
+	assert_int_equal(belfry_id_parse(bf_str(run_text), &run->id), BELFRY_OK);
 	host_fixture_open(&f->host);
 	*state = f;
 	return 0;

@@ -438,6 +438,7 @@ static void sweep(struct bf_exec *exec)
 	if (exec->wants_sweep) {
 		exec->wants_sweep = false;
 		exec->sweep_at = (struct bf_boot_time){0};
+		exec->sweep_after = BELFRY_SECOND;
 	}
 	unlock(exec);
 	if (is_swept) {
@@ -445,7 +446,9 @@ static void sweep(struct bf_exec *exec)
 		exec->busy--;
 	}
 	if (!exec->is_sweeping && !exec->is_winding_up && now(exec).us >= exec->sweep_at.us) {
-		exec->sweep_at = bf_boot_add(now(exec), SWEEP_EVERY);
+		/* After a start soon again: its Runs are being decided. */
+		exec->sweep_after = BF_MIN(exec->sweep_after * 2, SWEEP_EVERY);
+		exec->sweep_at = bf_boot_add(now(exec), exec->sweep_after);
 		exec->is_sweeping = true;
 		exec->busy++;
 		exec->sweep.run = run_sweep;

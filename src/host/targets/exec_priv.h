@@ -112,6 +112,7 @@ struct bf_exec {
 	bool is_sweeping; /* its job is out */
 	struct bf_output_job sweep;
 	struct bf_boot_time sweep_at;
+	belfry_duration sweep_after;
 };
 
 /* --- exec_command.c: one command in memory, and its jobs (on the writer's thread) --- */
