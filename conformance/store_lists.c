@@ -19,6 +19,11 @@ static void l14_due_rows_come_oldest_first(struct belfry_store_trial *trial)
 	list.limit = 9;
 	bf_suite_list(trial, &list);
 	CHECK(trial, list.count == 3 && !list.has_more);
+	list.from = bf_suite_due(trial, 1); /* only those that are due since then */
+	bf_suite_list(trial, &list);
+	REQUIRE(trial, list.count == 2 && !list.has_more);
+	CHECK(trial, bf_suite_is(list.rows[0].id, "c") && bf_suite_is(list.rows[1].id, "a"));
+	CHECK(trial, list.next_due == trial->start + BELFRY_HOUR);
 }
 
 static void schedules_are_read_page_by_page(struct belfry_store_trial *trial)

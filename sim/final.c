@@ -46,6 +46,19 @@ static bool is_covered(const struct bf_sim *sim, belfry_time at)
 	return false;
 }
 
+/* How long nobody had covered `due` when somebody could decide it: at `decided`, or once an incarnation
+ * covered again. */
+static belfry_duration uncovered_age(const struct bf_sim *sim, belfry_time due, belfry_time decided)
+{
+	belfry_time end = decided;
+
+	for (const struct sim_incarnation *i = sim->incarnations; i != NULL; i = i->hh.next) {
+		bool is_later = i->covers_from > due && i->covered_until >= i->covers_from;
+		end = is_later ? BF_MIN(end, i->covers_from) : end;
+	}
+	return end - due;
+}
+
 /* ---- one due time ------------------------------------------------------------------------------ */
 
 static const struct belfry_gap *find_gap(const struct ledger *ledger, belfry_time at,
@@ -77,13 +90,20 @@ static void fail_due(struct bf_sim *sim, const struct ledger *ledger,
 static void check_missed(struct bf_sim *sim, const struct ledger *ledger,
 		const struct sim_revision *revision, belfry_time due, const struct belfry_gap *gap)
 {
+	const struct belfry_policies *policies = &revision->policies;
+	belfry_duration reach = BF_MAX(policies->late_limit, policies->grace);
 	bool covered = is_covered(sim, due);
+	bool is_in_grace = !covered && gap->written_at - due <= reach &&
+			uncovered_age(sim, due, gap->written_at) <= policies->grace;
 
-	if (gap->reason == BELFRY_GAP_MISSED && covered) {
+	if (gap->reason == BELFRY_GAP_MISSED && is_in_grace) {
+		fail_due(sim, ledger, revision, due, "grace fires what was missed shortly",
+				"the ledger has it as missed");
+	} else if (gap->reason == BELFRY_GAP_MISSED && covered) {
 		fail_due(sim, ledger, revision, due, "what is covered is not missed",
 				"the ledger says that no process covered it");
 	} else if (gap->reason == BELFRY_GAP_LATE &&
-			(!covered || gap->written_at - due <= revision->policies.late_limit)) {
+			(!covered || gap->written_at - due <= policies->late_limit)) {
 		fail_due(sim, ledger, revision, due, "late means later than late_limit",
 				covered ? "it was not late" : "nobody covered it");
 	} else if (gap->reason != BELFRY_GAP_MISSED && gap->reason != BELFRY_GAP_LATE) {
@@ -106,7 +126,7 @@ static void check_fired(struct bf_sim *sim, const struct ledger *ledger,
 		return;
 	}
 	if (is_covered(sim, due) ? age > BF_MAX(policies->late_limit, policies->grace)
-				 : age > policies->grace) {
+				 : uncovered_age(sim, due, run->decided_at) > policies->grace) {
 		fail_due(sim, ledger, revision, due, "missed: skip", "it was fired too late");
 	}
 }

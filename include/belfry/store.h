@@ -332,7 +332,7 @@ struct belfry_prune {
 /* ---- reading ----------------------------------------------------------------------------------- */
 
 enum belfry_list_kind {
-	BELFRY_LIST_DUE,          /* rows: cursor <= now, oldest cursor first; next_due */
+	BELFRY_LIST_DUE,          /* rows: from <= cursor <= now, oldest cursor first; next_due */
 	BELFRY_LIST_SCHEDULES,    /* rows by id, after `after_text`; with `ids`: those alone */
 	BELFRY_LIST_REVISIONS,    /* rows by id, after `after_text`: id, revision and is_removed alone,
 				   * so that a million are compared without being read */
@@ -364,7 +364,7 @@ struct belfry_list {
 	struct belfry_str schedule; /* RUNS: empty for all; GAPS */
 	uint32_t statuses;          /* RUNS: bit n: status n; 0: all */
 	uint32_t triggers;          /* RUNS: bit n: trigger n; 0: all */
-	belfry_time from;           /* RUNS: since, of due or creation time; GAPS; INCARNATIONS */
+	belfry_time from;           /* DUE; RUNS: since, of due or creation time; GAPS; INCARNATIONS */
 	belfry_time to;             /* GAPS; 0: no end */
 	struct belfry_id before;
 	struct belfry_str after_text;

@@ -1,5 +1,6 @@
 /* What the planner reads first: due rows, the rows that requests are about, or a page of all rows. Each
  * begins a pass, and leaves nothing behind of the one before. */
+#include "base/timefmt.h"
 #include "engine/planner_priv.h"
 
 static void begin_read(struct bf_planner *planner, struct bf_planner_orders *orders,
@@ -20,14 +21,25 @@ static void begin_read(struct bf_planner *planner, struct bf_planner_orders *ord
 	orders->list = &planner->rows;
 }
 
+/* The store's clock, as far as we know it: only for what is worth looking at first. */
+static belfry_time store_time(const struct bf_planner *planner, struct bf_boot_time now)
+{
+	return bf_time_add(planner->cover.store_now, bf_boot_since(now, planner->cover.at));
+}
+
 void bf_plan_read_due(struct bf_planner *planner, struct bf_planner_orders *orders,
 		struct bf_boot_time now)
 {
 	planner->wants_pass = false;
+	planner->is_fresh = planner->is_crowded && !planner->is_fresh;
 	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
+	if (planner->is_fresh) {
+		planner->rows.from = BF_MAX(store_time(planner, now) - BF_PLAN_FRESH, 0);
+	}
 	if (planner->places > 0 && !planner->is_backlog) {
 		/* No more than can be born claimed: the rest stays owed, and is planned next. */
-		planner->runs_max = BF_MIN(planner->places, BF_PLAN_RUNS_MAX);
+		uint32_t kept = planner->is_crowded && !planner->is_fresh ? planner->places / 4 : 0;
+		planner->runs_max = BF_MIN(planner->places - kept, BF_PLAN_RUNS_MAX);
 	}
 	/* Rows that we must leave to others stay in front: read past them. */
 	planner->rows.limit = (uint32_t)planner->rows_max + BF_MIN(planner->unreadable, 100000u);

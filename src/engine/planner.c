@@ -248,6 +248,14 @@ static void fail(struct bf_planner *planner, struct bf_planner_orders *orders,
 	end_pass(planner);
 }
 
+/* Did the rows read, oldest first, begin and end before what is fresh? */
+static bool has_old_row(const struct bf_planner *planner)
+{
+	const struct belfry_list *rows = &planner->rows;
+
+	return rows->count > 0 && rows->rows[rows->count - 1].cursor < rows->now - BF_PLAN_FRESH;
+}
+
 static void schedule_wake(struct bf_planner *planner, struct bf_boot_time now)
 {
 	belfry_duration until = bf_time_since(planner->rows.next_due, planner->rows.now);
@@ -264,8 +272,11 @@ static void schedule_wake(struct bf_planner *planner, struct bf_boot_time now)
 						50 * BELFRY_MILLISECOND));
 		planner->wake = is_before(planner->wake, soon) ? soon : planner->wake;
 	}
-	planner->wants_pass = planner->is_cut ||
+	planner->wants_pass = planner->is_cut || planner->is_fresh ||
 			(planner->rows.has_more && planner->advance.item_count > 0);
+	if (!planner->is_fresh) {
+		planner->is_crowded = planner->wants_pass && has_old_row(planner);
+	}
 }
 
 static void remember_page(struct bf_planner *planner)

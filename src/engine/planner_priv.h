@@ -19,7 +19,11 @@ enum bf_plan_purpose { BF_PLAN_DUE, BF_PLAN_ROWS, BF_PLAN_PAGE };
 /* How long a plan waits for tickets where more is owed than there are. A handler that is done sooner gets
  * its Runs born claimed, two commits each; for a slower one they go to the queue, so many in that time:
  * fewer than a quick handler drains, so that it comes back to the first way. */
-#define BF_PLAN_TICKET_WAIT  (100 * BELFRY_MILLISECOND)
+#define BF_PLAN_TICKET_WAIT (100 * BELFRY_MILLISECOND)
+/* Two passes by turns while more is owed than one pass takes and the oldest of it is older than this:
+ * what was due since then is not kept waiting by what was missed or is late already, and the other way
+ * round. Such a crowd leaves a quarter of the tickets to the pass that follows. */
+#define BF_PLAN_FRESH        (2 * BELFRY_SECOND)
 #define BF_PLAN_RUNS_MAX     ((size_t)2000) /* Runs of one commit */
 #define BF_PLAN_REQUESTS_MAX ((size_t)256)  /* puts of one commit */
 #define BF_PLAN_TRIES_MAX    100u           /* conflicts that one request lives through */
@@ -79,6 +83,8 @@ struct bf_planner {
 	bool is_cut;       /* this pass had to leave due rows for the next one */
 	size_t runs_max;   /* of this pass */
 	bool is_undecided; /* this pass met an instant whose coverage is open */
+	bool is_crowded;   /* the last pass left rows that are no longer fresh */
+	bool is_fresh;     /* this pass looks at fresh rows alone */
 
 	struct belfry_arena arena;
 	struct belfry_list rows; /* the rows of this pass, and the store's time */

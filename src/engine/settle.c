@@ -116,14 +116,26 @@ static enum belfry_status settle_old(const struct bf_settle_input *in, struct bf
 	return status;
 }
 
-static enum belfry_status settle_one(const struct bf_settle_input *in, struct bf_batch *batch,
-		struct bf_settlement *s, enum bf_covered covered, belfry_time *due)
+/* `until`: the end of the stretch that `due` lies in. Grace goes by how long nobody covered, not by how long
+ * the planner took after that: what a crowd of due times delays is fired late, like what was covered. */
+static bool fires(const struct bf_settle_input *in, enum bf_covered covered, belfry_time until,
+		belfry_time due)
 {
-	belfry_duration age = bf_time_since(in->now, *due);
-	bool is_live = covered == BF_COVERED_YES && age <= in->policies->late_limit;
+	if (covered == BF_COVERED_YES && bf_time_since(in->now, due) <= in->policies->late_limit) {
+		return true;
+	}
+	belfry_time decidable = covered == BF_COVERED_NO ? bf_time_add(until, 1) : in->now;
+
+	return bf_time_since(BF_MIN(in->now, decidable), due) <= in->policies->grace;
+}
+
+static enum belfry_status settle_one(const struct bf_settle_input *in, struct bf_batch *batch,
+		struct bf_settlement *s, enum bf_covered covered, belfry_time until,
+		belfry_time *due)
+{
 	enum belfry_status status;
 
-	if (is_live || age <= in->policies->grace) {
+	if (fires(in, covered, until, *due)) {
 		status = add_run(in, batch, s, *due);
 	} else {
 		struct belfry_gap gap = {.from = *due,
@@ -163,7 +175,7 @@ enum belfry_status bf_settle(const struct bf_settle_input *input, struct bf_batc
 			break;
 		}
 		status = due < horizon ? settle_old(input, batch, s, horizon, covered, until, &due)
-				       : settle_one(input, batch, s, covered, &due);
+				       : settle_one(input, batch, s, covered, until, &due);
 	}
 	s->cursor = due;
 	s->is_complete = due > input->now;

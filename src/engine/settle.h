@@ -3,7 +3,8 @@
  * coverage is undecided.
  *
  * A due time is live if an incarnation covers it and it is not older than late_limit; a live one, and
- * any other not older than grace, becomes a Run; the rest goes to the ledger with its reason. */
+ * any other that was not older than grace when somebody covered again, becomes a Run; the rest goes to the
+ * ledger with its reason. */
 #ifndef BF_SETTLE_H
 #define BF_SETTLE_H
 

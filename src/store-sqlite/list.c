@@ -100,7 +100,7 @@ static enum belfry_status list_due(struct listing *listing)
 	}
 	return append_all(listing,
 			bf_db_bind(listing->db, BF_ST_SCHEDULES_DUE, bf_v_int(list->now),
-					one_more(list)),
+					one_more(list), bf_v_int(list->from)),
 			list->limit, append_schedule);
 }
 

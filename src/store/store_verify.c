@@ -199,7 +199,7 @@ static bool are_rows(const struct belfry_list *list)
 			return false;
 		}
 		if (list->kind == BELFRY_LIST_DUE &&
-				(row->cursor > list->now ||
+				(row->cursor > list->now || row->cursor < list->from ||
 						(i > 0 && row->cursor < row[-1].cursor))) {
 			return false;
 		}

@@ -11,6 +11,7 @@ int main(void)
 			run_coverage_tests,
 			run_settle_tests,
 			run_planner_tests,
+			run_planner_put_tests,
 			run_dispatcher_tests,
 			run_keeper_tests,
 			run_sweep_tests,

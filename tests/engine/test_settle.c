@@ -162,12 +162,35 @@ static void t010_b24_grace_fires_what_nobody_covered_late_with_its_true_time(voi
 	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(10, 0, 3));
 	check_run(b, 0, at_time(10, 0, 0));
 	/* At its very edge, and one microsecond past it. */
-	b->coverage.own = (struct bf_span){at_time(10, 0, 30), at_time(10, 2, 0)};
+	b->coverage.own = (struct bf_span){at_time(10, 1, 0), at_time(10, 2, 0)};
 	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(10, 1, 0));
 	assert_int_equal(b->settled.run_count, 1);
+	b->coverage.own.from++;
 	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(10, 1, 0) + 1);
 	assert_int_equal(b->settled.run_count, 0);
 	check_gap(b, 0, at_time(10, 0, 0), at_time(10, 0, 0), 1, BELFRY_GAP_MISSED);
+}
+
+/* A host was down for 39 s, and so much was due that its planner came to this one late. */
+static void b24_grace_goes_by_how_long_nobody_covered_and_not_by_how_long_planning_took(
+		void **state)
+{
+	struct bench *b = *state;
+
+	b->policies.grace = BELFRY_MINUTE;
+	b->coverage.own = (struct bf_span){at_time(10, 0, 39), at_time(10, 40, 0)};
+	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(10, 2, 0));
+	check_run(b, 0, at_time(10, 0, 0));
+	/* The limit of what is late holds for it as for what was covered. */
+	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(11, 0, 0));
+	assert_int_equal(b->settled.run_count, 1);
+	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(11, 0, 1));
+	assert_int_equal(b->settled.run_count, 0);
+	check_gap(b, 0, at_time(10, 0, 0), at_time(10, 0, 0), 1, BELFRY_GAP_MISSED);
+	/* While nobody covers, it grows with every second. */
+	b->coverage.own = (struct bf_span){0, 0};
+	settle(b, "0 10 * * *", at_time(10, 0, 0), at_time(10, 1, 1));
+	assert_int_equal(b->settled.run_count, 0);
 }
 
 static void a_covered_time_older_than_late_limit_is_late(void **state)
@@ -341,6 +364,7 @@ int run_settle_tests(void)
 			CASE(t007_the_next_run_carries_its_own_due_time_alone),
 			CASE(t010_b24_grace_fires_what_nobody_covered_late_with_its_true_time),
 			CASE(a_covered_time_older_than_late_limit_is_late),
+			CASE(b24_grace_goes_by_how_long_nobody_covered_and_not_by_how_long_planning_took),
 			CASE(grace_longer_than_late_limit_wins),
 			CASE(reasons_part_gaps_and_runs_part_them_too),
 			CASE(years_of_missed_seconds_are_counted_as_at_least),

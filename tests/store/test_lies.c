@@ -85,6 +85,7 @@ LIE(row_cursor, list->rows[0].cursor = INT64_MIN)
 LIE(row_payload, list->rows[0].payload_bytes = UINT32_MAX)
 LIE(row_definition, (list->rows[0].definition = (struct belfry_str){NULL, 7}))
 LIE(row_not_due, list->rows[0].cursor = list->now + 1)
+LIE(row_before_from, list->from = list->rows[0].cursor + 1)
 LIE(due_before_now, list->next_due = list->now)
 LIE(run_without_id, (list->runs[0].id = (struct belfry_id){0}))
 LIE(run_state, list->runs[0].state = (enum belfry_run_state)99)
@@ -107,8 +108,8 @@ static void no_lie_of_a_list_gets_through(void **state)
 {
 	static const struct list_lie lies[] = {{BELFRY_LIST_COUNTS, no_time},
 			{BELFRY_LIST_DUE, too_many}, {BELFRY_LIST_DUE, no_rows},
-			{BELFRY_LIST_DUE, row_not_due}, {BELFRY_LIST_DUE, due_before_now},
-			{BELFRY_LIST_SCHEDULES, row_without_id},
+			{BELFRY_LIST_DUE, row_not_due}, {BELFRY_LIST_DUE, row_before_from},
+			{BELFRY_LIST_DUE, due_before_now}, {BELFRY_LIST_SCHEDULES, row_without_id},
 			{BELFRY_LIST_SCHEDULES, row_id_too_long},
 			{BELFRY_LIST_SCHEDULES, row_phase}, {BELFRY_LIST_SCHEDULES, row_version},
 			{BELFRY_LIST_SCHEDULES, row_revision}, {BELFRY_LIST_SCHEDULES, row_cursor},

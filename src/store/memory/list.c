@@ -47,7 +47,8 @@ static enum belfry_status list_due(struct mem_db *db, struct belfry_list *list,
 	if (list->rows == NULL) {
 		return BELFRY_NOMEM;
 	}
-	for (struct mem_node *node = mem_tree_first(&db->due);
+	struct mem_key from = {.time = list->from};
+	for (struct mem_node *node = mem_tree_find_from(&db->due, &from);
 			node != NULL && node != later && has_room(list);
 			node = mem_tree_next(node)) {
 		if (append_row(list, BF_CONTAINER(node, struct mem_schedule, due), arena) !=
