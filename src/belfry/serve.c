@@ -6,9 +6,7 @@
 #endif
 #include "belfry/serve.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +18,12 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "belfry/listen.h"
 #include "belfry/notify.h"
 #include "belfry/service.h"
 #include "host/runs.h"
 #include "host/targets/allow.h"
 
-#define LISTEN_DEFAULT  "127.0.0.1:8377"
 #define LOOK_EVERY     (BELFRY_SECOND)
 #define IDENTITY_BYTES 200
 
@@ -51,55 +49,6 @@ static enum belfry_status refuse_later_flags(const struct bf_args *args, struct 
 					later[i]);
 		}
 	}
-	if (bf_args_has(args, "allow-exec") || bf_args_has(args, "plain-http")) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"--%s needs tokens, and this version has none yet: it answers on "
-				"loopback alone and starts no commands",
-				bf_args_has(args, "allow-exec") ? "allow-exec" : "plain-http");
-	}
-	return BELFRY_OK;
-}
-
-/* By its numbers: a name that begins like an address may lead anywhere. */
-static bool is_loopback(const char *address)
-{
-	struct in_addr four;
-	struct in6_addr six;
-
-	if (inet_pton(AF_INET, address, &four) == 1) {
-		return ntohl(four.s_addr) >> 24 == 127;
-	}
-	return inet_pton(AF_INET6, address, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
-}
-
-/* "ADDRESS:PORT" into its parts; the address must be a loopback one while there are no tokens (B15). */
-static enum belfry_status read_listen(const char *text, char *address, size_t size,
-		uint16_t *ret_port, struct belfry_error *err)
-{
-	const char *colon = strrchr(text, ':');
-	int64_t port = 0;
-	size_t len = colon != NULL ? (size_t)(colon - text) : 0;
-
-	if (colon == NULL || len == 0 || len >= size ||
-			bf_str_parse_int(bf_str(colon + 1), 0, UINT16_MAX, &port) != BELFRY_OK) {
-		return bf_error_set(err, BELFRY_USAGE,
-				"--listen: ADDRESS:PORT is needed, like " LISTEN_DEFAULT);
-	}
-	struct belfry_str name = {text, len};
-	if (bf_str_equal(name, BF_STR("localhost"))) {
-		name = BF_STR("127.0.0.1");
-	} else if (text[0] == '[' && text[len - 1] == ']') {
-		name = bf_str_slice(name, 1, len - 1);
-	}
-	memcpy(address, name.ptr, name.len);
-	address[name.len] = '\0';
-	if (!is_loopback(address)) {
-		return bf_error_set(err, BELFRY_CONFIGURATION,
-				"--listen %s: any address beyond loopback needs tokens, and this version "
-				"has none yet: use 127.0.0.1",
-				text);
-	}
-	*ret_port = (uint16_t)port;
 	return BELFRY_OK;
 }
 
@@ -169,6 +118,50 @@ static enum belfry_status check_store(const char *url, struct belfry_error *err)
 	if (url != NULL && bf_str_starts_with(bf_str(url), BF_STR("memory:"))) {
 		return bf_error_set(err, BELFRY_USAGE,
 				"--store memory: keeps nothing over a restart; use sqlite:PATH");
+	}
+	return BELFRY_OK;
+}
+
+/* Where it listens, and whether a token is needed for it: whoever may make it run commands, or reaches it
+ * from elsewhere (also through a proxy on this machine), has to show one (B15). */
+static enum belfry_status read_access(const struct bf_args *args, struct bf_listen *listen,
+		struct bf_service_options *options, struct belfry_error *err)
+{
+	const char *text = bf_args_value(args, "listen");
+	bool is_plain_http = bf_args_has(args, "plain-http");
+	enum belfry_status status = bf_listen_read(text != NULL ? text : BF_LISTEN_DEFAULT,
+			is_plain_http, listen, err);
+
+	if (status == BELFRY_OK) {
+		options->port = listen->port;
+		options->is_token_renewed = bf_args_has(args, "new-admin-token");
+		options->is_token_needed = is_plain_http || bf_args_has(args, "allow-exec") ||
+				!bf_listen_is_loopback(listen);
+	}
+	return status;
+}
+
+#define PROGRAMS_MAX 256
+
+/* Each is compared as text with what a deployment names, so neither is resolved. */
+static enum belfry_status read_programs(const struct bf_args *args,
+		const char *programs[PROGRAMS_MAX], size_t *ret_count, struct belfry_error *err)
+{
+	size_t cursor = 0;
+	const char *text;
+
+	*ret_count = 0;
+	while ((text = bf_args_next(args, "allow-exec", &cursor)) != NULL) {
+		if (text[0] != '/' || !bf_str_is_utf8(bf_str(text))) {
+			return bf_error_set(err, BELFRY_USAGE,
+					"--allow-exec %s: the absolute path of a program is needed",
+					text);
+		}
+		if (*ret_count == PROGRAMS_MAX) {
+			return bf_error_set(err, BELFRY_USAGE,
+					"--allow-exec: at most %d programs are taken", PROGRAMS_MAX);
+		}
+		programs[(*ret_count)++] = text;
 	}
 	return BELFRY_OK;
 }
@@ -248,10 +241,32 @@ static void add_detail(struct belfry_error *err)
 	}
 }
 
+/* Never the token itself: this goes to logs. */
+static void say_token(struct bf_cli *cli, const char *folder, enum bf_tokens_news news)
+{
+	static const char *const words[] = {
+			[BF_TOKENS_NONE] = NULL,
+			[BF_TOKENS_MADE] = "a new one",
+			[BF_TOKENS_KEPT] = "needed for every request; the file may be deleted",
+			[BF_TOKENS_HIDDEN] =
+					"needed for every request, and this file is gone: who has "
+					"lost the token makes another with --new-admin-token",
+			[BF_TOKENS_FOREIGN] =
+					"not the one that is known: remove the file, or make it "
+					"the known one with --new-admin-token",
+	};
+
+	if (words[news] != NULL) {
+		(void)fprintf(cli->out, "admin token    %s/admin.token (%s)\n", folder,
+				words[news]);
+	}
+}
+
 static void say_where(struct bf_cli *cli, const char *folder, const struct bf_service *service)
 {
 	(void)fprintf(cli->out, "data folder    %s\n", folder);
 	(void)fprintf(cli->out, "configuration  defaults, and BELFRY_... variables\n");
+	say_token(cli, folder, bf_service_tokens_news(service));
 	(void)fprintf(cli->out, "address        %s\n", bf_service_url(service));
 	(void)fflush(cli->out);
 }
@@ -278,15 +293,15 @@ static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *a
 		struct bf_allow_list *allow, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf folder = {0};
+	const char *programs[PROGRAMS_MAX];
 	struct bf_settings settings;
-	char address[64];
-	const char *listen = bf_args_value(args, "listen");
+	struct bf_listen listen;
 	const char *provider = variable("BELFRY_SCHEDULER_PROVIDER");
 	struct bf_service_options options = {
 			.env = cli->env,
 			.store_url = bf_args_value(args, "store"),
 			.provider = provider != NULL ? provider : "embedded",
-			.address = address,
+			.address = listen.address,
 			.tz_directory = cli->tz_directory,
 			.credentials_folder = variable("CREDENTIALS_DIRECTORY"),
 			.identity = bf_args_value(args, "identity"),
@@ -294,9 +309,9 @@ static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *a
 			.is_standby = bf_args_has(args, "standby"),
 			.settings = &settings,
 			.allow = allow,
+			.programs = programs,
 	};
-	enum belfry_status status = read_listen(listen != NULL ? listen : LISTEN_DEFAULT, address,
-			sizeof(address), &options.port, err);
+	enum belfry_status status = read_access(args, &listen, &options, err);
 	if (status == BELFRY_OK && options.identity != NULL) {
 		status = check_identity(options.identity, err);
 	}
@@ -305,6 +320,9 @@ static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *a
 	}
 	if (status == BELFRY_OK) {
 		status = read_allow(args, allow, err);
+	}
+	if (status == BELFRY_OK) {
+		status = read_programs(args, programs, &options.program_count, err);
 	}
 	if (status == BELFRY_OK) {
 		status = find_folder(args, &folder, err);
@@ -346,7 +364,7 @@ static const struct bf_option serve_options[] = {
 				.help = "sqlite:PATH (default: belfry.db in the data folder)"},
 		{.name = "listen",
 				.argument = "ADDR:PORT",
-				.help = "where to answer (default: " LISTEN_DEFAULT
+				.help = "where to answer (default: " BF_LISTEN_DEFAULT
 					"; port 0: a free one)"},
 		{.name = "allow-target",
 				.argument = "CIDR|HOST[:PORT]",
@@ -363,9 +381,14 @@ static const struct bf_option serve_options[] = {
 		{.name = "preset", .argument = "NAME", .help = "not in this version"},
 		{.name = "allow-exec",
 				.argument = "COMMAND",
-				.help = "not in this version (needs tokens)",
+				.help = "let targets run this program, an absolute path (needs a token)",
 				.is_repeatable = true},
-		{.name = "plain-http", .help = "not in this version (needs tokens)"},
+		{.name = "plain-http",
+				.help = "a proxy in front does TLS: listen anywhere, unencrypted (needs "
+					"a token)"},
+		{.name = "new-admin-token",
+				.help = "where DATA/admin.token is missing, make another token; the old "
+					"one ends"},
 		{.name = ""},
 };
 
@@ -374,7 +397,10 @@ const struct bf_command bf_command_serve = {
 		.synopsis = "[option]...",
 		.summary = "run the host: engine, targets and API, until SIGTERM or Ctrl-C",
 		.details = "Settings are read from BELFRY_... variables (BELFRY_MAX_CONCURRENT, "
-			   "BELFRY_GRACE, ...); `GET /v1/settings` shows them all.",
+			   "BELFRY_GRACE, ...); `GET /v1/settings` shows them all.\n"
+			   "What needs a token writes the first one to DATA/admin.token; give it to the "
+			   "commands as BELFRY_TOKEN. From then on every request needs it. Lost? Remove "
+			   "the file, if it is there, and start once with --new-admin-token.",
 		.example = "belfry serve --data ~/belfry --allow-private-targets",
 		.options = serve_options,
 		.run = serve,

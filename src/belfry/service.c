@@ -11,20 +11,23 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "host/settings_live.h"
 #include "http/api.h"
 #include "provider/provider.h"
 #include "store/store.h"
 
 struct bf_service {
-#include "host/settings_live.h"
 	struct bf_service_options options;
+	struct bf_settings settings; /* those of the options, and what was changed over the API */
 	struct bf_store *store;
 	struct belfry_zones *zones;
 	struct belfry_scheduler *scheduler;
 	struct bf_secrets *secrets;
 	struct bf_webhook *webhook;
-	struct bf_settings settings; /* those of the options, and what was changed over the API */
+	struct bf_tokens *tokens;
+	struct bf_events *events;
 	struct bf_host *host;
+	struct bf_api_events *api_events;
 	struct bf_api api;
 	struct bf_http_server *server;
 	char url[96];
@@ -133,6 +136,19 @@ static void forward_log(void *data, int level, const char *line)
 	env->log(env->data, (enum bf_log_level)level, line);
 }
 
+static enum belfry_status make_events(struct bf_service *service, struct belfry_error *err)
+{
+	if (bf_events_new(service->options.env, &service->events) != BELFRY_OK) {
+		return bf_error_system(err, BELFRY_NOMEM, 0, "events");
+	}
+	return BELFRY_OK;
+}
+
+static void forward_change(void *data, struct belfry_str schedule)
+{
+	bf_events_changed(data, schedule);
+}
+
 /* Over the store that has the records too: one owner of the file. */
 static enum belfry_status open_scheduler(struct bf_service *service, struct belfry_error *err)
 {
@@ -146,6 +162,8 @@ static enum belfry_status open_scheduler(struct bf_service *service, struct belf
 	options.engine.version = bf_str(o->version);
 	options.engine.log_data = (void *)(uintptr_t)o->env;
 	options.engine.log = o->env->log != NULL ? forward_log : NULL;
+	options.engine.changed_data = service->events;
+	options.engine.changed = forward_change;
 	bf_settings_fill_provider(o->settings, &options.engine);
 	return belfry_scheduler_open(&options, &service->scheduler, err);
 }
@@ -181,6 +199,7 @@ static enum belfry_status make_host(struct bf_service *service, struct belfry_er
 			.allow = o->allow,
 			.settings = o->settings,
 			.version = o->version,
+			.events = service->events,
 	};
 	enum belfry_status status = bf_host_new(&options, &service->host, err);
 
@@ -204,6 +223,20 @@ static void limit_connections(struct bf_http_server_options *options)
 	options->per_ip_count = options->connection_count / 2;
 }
 
+/* A quarter of the connections at most are streams: the others are for those who ask. */
+static enum belfry_status start_events(struct bf_service *service, unsigned connection_count,
+		struct belfry_error *err)
+{
+	const struct bf_settings *settings = service->options.settings;
+	struct bf_api_events_options options = BF_API_EVENTS_OPTIONS_INIT;
+
+	options.env = service->options.env;
+	options.events = service->events;
+	options.stream_count = (unsigned)BF_MIN(settings->streams, (int64_t)connection_count / 4);
+	options.token_count = (unsigned)settings->streams_per_token;
+	return bf_api_events_start(&options, &service->api_events, err);
+}
+
 static enum belfry_status start_server(struct bf_service *service, struct belfry_error *err)
 {
 	struct bf_http_server_options options = BF_HTTP_SERVER_OPTIONS_INIT;
@@ -214,9 +247,12 @@ static enum belfry_status start_server(struct bf_service *service, struct belfry
 	options.body_bytes = BF_API_LARGEST_BODY_BYTES;
 	options.judge = bf_api_judge;
 	limit_connections(&options);
-	service->api.host = service->host;
-	enum belfry_status status = bf_http_server_start(&options, bf_api_handle, &service->api,
-			&service->server, err);
+	enum belfry_status status = start_events(service, options.connection_count, err);
+	if (status == BELFRY_OK) {
+		service->api = (struct bf_api){service->host, service->tokens, service->api_events};
+		status = bf_http_server_start(&options, bf_api_handle, &service->api,
+				&service->server, err);
+	}
 	if (status == BELFRY_OK) {
 		bool is_v6 = strchr(service->options.address, ':') != NULL;
 		(void)snprintf(service->url, sizeof(service->url), "http://%s%s%s:%u",
@@ -244,20 +280,6 @@ enum belfry_status bf_service_open(const struct bf_service_options *options,
 		status = parts[i](service, err);
 	}
 	if (status == BELFRY_OK) {
-/* A quarter of the connections at most are streams: the others are for those who ask. */
-static enum belfry_status start_events(struct bf_service *service, unsigned connection_count,
-		struct belfry_error *err)
-{
-	const struct bf_settings *settings = service->options.settings;
-	struct bf_api_events_options options = BF_API_EVENTS_OPTIONS_INIT;
-
-	options.env = service->options.env;
-	options.events = service->events;
-	options.stream_count = (unsigned)BF_MIN(settings->streams, (int64_t)connection_count / 4);
-	options.token_count = (unsigned)settings->streams_per_token;
-	return bf_api_events_start(&options, &service->api_events, err);
-}
-
 		status = make_host(service, err);
 	}
 	if (status == BELFRY_OK) {
@@ -279,6 +301,7 @@ void bf_service_close(struct bf_service *service)
 		return;
 	}
 	bf_http_server_stop(service->server);
+	bf_api_events_stop(service->api_events);
 	if (service->host != NULL && bf_host_stop(service->host, &err) != BELFRY_OK) {
 		bf_log(service->options.env, BF_LOG_WARNING, "what=stop detail=\"%s\"",
 				err.message);
@@ -286,10 +309,17 @@ void bf_service_close(struct bf_service *service)
 	bf_webhook_free(service->webhook);
 	bf_host_free(service->host);
 	belfry_scheduler_close(service->scheduler);
+	bf_events_free(service->events);
+	bf_tokens_close(service->tokens);
 	bf_secrets_free(service->secrets);
 	belfry_zones_free(service->zones);
 	bf_store_close(service->store);
 	bf_free(service);
+}
+
+enum bf_tokens_news bf_service_tokens_news(const struct bf_service *service)
+{
+	return bf_tokens_news(service->tokens);
 }
 
 const char *bf_service_url(const struct bf_service *service)

@@ -32,6 +32,7 @@ enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_
 	}
 	host->options = *options;
 	host->settings = *options->settings;
+	host->next_settings = host->settings;
 	host->version = version;
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_init(&host->locks[i], NULL); /* default kind: cannot fail */
@@ -57,7 +58,6 @@ void bf_host_free(struct bf_host *host)
 	if (host == NULL) {
 		return;
 	}
-	host->next_settings = host->settings;
 	(void)bf_host_stop(host, NULL); /* what is still open goes on at the next start */
 	bf_outputs_free(host->outputs);
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
@@ -102,6 +102,7 @@ enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err)
 		return status;
 	}
 	atomic_store(&host->is_started, true);
+	bf_events_lost(host->options.events);
 	return BELFRY_OK;
 }
 
@@ -134,7 +135,6 @@ const struct bf_env *bf_host_env(const struct bf_host *host)
 }
 
 void bf_host_lock(struct bf_host *host, struct belfry_str id, pthread_mutex_t **ret_lock)
-	bf_events_lost(host->options.events);
 {
 	size_t index = id.len > 0 ? (size_t)bf_hash64(0, id.ptr, id.len) % BF_HOST_LOCKS : 0;
 

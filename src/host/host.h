@@ -34,6 +34,7 @@ struct bf_host_options {
 	const struct bf_allow_list *allow;  /* NULL: public addresses alone */
 	const struct bf_settings *settings; /* copied */
 	const char *version;                /* copied: of this program, for metrics */
+	struct bf_events *events;           /* told of each change; NULL: nobody is */
 };
 
 /* BELFRY_OK; BELFRY_CONFIGURATION (the store keeps no documents); BELFRY_NOMEM. */
@@ -44,7 +45,6 @@ void bf_host_free(struct bf_host *host);
 
 /* Brings the provider to what the records say, and starts it. A failure means that the host must
  * not start (contract.md, B22); the message says why. A second call changes nothing. */
-	struct bf_events *events;           /* told of each change; NULL: nobody is */
 BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err);
 
 /* The same reconciliation again, now: heals what a crash between a record and its apply left. */

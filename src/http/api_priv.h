@@ -45,10 +45,15 @@ BF_MUST_CHECK enum belfry_status bf_api_read_bool(const struct bf_api_call *call
 		bool *is_there, bool *value, struct belfry_error *err);
 struct belfry_str bf_api_text(const struct bf_api_call *call, const char *name);
 
+/* The guard lets both media types of JSON in; a merge patch is for PATCH alone. */
+BF_MUST_CHECK enum belfry_status bf_api_check_media_type(const struct bf_api_call *call,
+		struct belfry_error *err);
 /* The body as JSON, owned by the caller. Where there is none: BELFRY_INVALID if it is needed, else
  * an empty object. */
 BF_MUST_CHECK enum belfry_status bf_api_read_body(const struct bf_api_call *call, bool is_needed,
 		json_t **ret_body, struct belfry_error *err);
+/* Words of the request, cut, for a sentence. */
+struct belfry_str bf_api_cut(struct belfry_str text);
 BF_MUST_CHECK enum belfry_status bf_api_refuse_body(const struct bf_api_call *call,
 		struct belfry_error *err);
 /* The same, of another size than BF_API_BODY_BYTES. */
@@ -59,15 +64,10 @@ BF_MUST_CHECK enum belfry_status bf_api_read_long_body(const struct bf_api_call 
 BF_MUST_CHECK enum belfry_status bf_api_read_if_match(const struct bf_api_call *call,
 		int64_t *ret_revision, struct belfry_error *err);
 /* Idempotency-Key; empty: there is none. */
-/* The guard lets both media types of JSON in; a merge patch is for PATCH alone. */
-BF_MUST_CHECK enum belfry_status bf_api_check_media_type(const struct bf_api_call *call,
-		struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_api_read_key(const struct bf_api_call *call,
 		struct belfry_str *ret_key, struct belfry_error *err);
 
 /* --- answering (api.c) --- */
-/* Words of the request, cut, for a sentence. */
-struct belfry_str bf_api_cut(struct belfry_str text);
 
 /* *json is taken. BELFRY_OK or BELFRY_NOMEM. */
 BF_MUST_CHECK enum belfry_status bf_api_answer(struct bf_api_call *call, int http_status,
@@ -102,19 +102,19 @@ enum belfry_status bf_api_list_deployment_runs(struct bf_api_call *call, struct 
 enum belfry_status bf_api_run_now(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_run(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_replay_run(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_cancel_run(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_output(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_why(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_list_due(struct bf_api_call *call, struct belfry_error *err);
 
-enum belfry_status bf_api_show_settings(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_preview(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_apply(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_change_settings(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_openapi(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_show_settings(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_health(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_readiness(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_stream_events(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_show_metrics(struct bf_api_call *call, struct belfry_error *err);
 
 #endif
-enum belfry_status bf_api_cancel_run(struct bf_api_call *call, struct belfry_error *err);
-enum belfry_status bf_api_stream_events(struct bf_api_call *call, struct belfry_error *err);

@@ -353,8 +353,8 @@ class Server:
         self.spawned = time.time()
         with open(self.log, 'ab') as log:
             self.process = subprocess.Popen(
-                [self.binary, 'serve', '--data', str(self.data), '--listen', '127.0.0.1:0',
-                 *self.arguments], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+                [self.binary, 'serve', '--data', str(self.data),
+                 *(() if '--listen' in self.arguments else ('--listen', '127.0.0.1:0')), *self.arguments], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         self.url = self.read_address()
         self.answering = time.time()
         if ready:

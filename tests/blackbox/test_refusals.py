@@ -85,7 +85,8 @@ TABLE = [
     ('/prompt', [1, True, [], {}], INVALID, '/prompt', 'prompt'),
     ('/target', [None, *NOT_OBJECT, {}], INVALID, None, 'target'),
     ('/target/kind', [None, 1, '', 'Webhook', 'webhook ', 'ftp'], INVALID, '/target/kind', 'kind'),
-    ('/target/kind', ['remote', 'exec', 'chat'], INVALID, '/target/kind', 'this version does not offer'),
+    ('/target/kind', ['remote', 'chat'], INVALID, '/target/kind', 'this version does not offer'),
+    ('/target/kind', ['exec'], INVALID, '/target/command', 'command'),
     ('/target/url', [*NOT_TEXT, '', 'x', 'http://', 'ftp://h/', 'file:///etc/passwd', 'http://u:pw@h/',
                      'http://h:99999/', 'http://h\r\nX: y/', 'http://h /', 'javascript:1',
                      'http://h/' + 'a' * 3000], None, '/target/url', ''),
@@ -284,10 +285,10 @@ def test_what_is_not_there_is_not_found(shared_server, path):
 
 
 LATER = [('POST', '/v1/deployments/{}/backfill'), ('PUT', '/v1/deployments/{}/occurrences/2030-01-01T00:00:00Z'),
-         ('GET', '/v1/sessions/{}'), ('POST', '/v1/preview'), ('GET', '/v1/forecast'),
-         ('POST', '/v1/apply'), ('POST', '/v1/pause'), ('POST', '/v1/resume'), ('PATCH', '/v1/settings'),
+         ('GET', '/v1/sessions/{}'), ('GET', '/v1/forecast'),
+         ('POST', '/v1/pause'), ('POST', '/v1/resume'),
          ('GET', '/v1/calendars'), ('GET', '/v1/owners'), ('GET', '/v1/tokens'), ('GET', '/v1/audit'),
-         ('GET', '/v1/replicas'), ('GET', '/v1/events'), ('POST', '/v1/login'), ('POST', '/v1/logout'),
+         ('GET', '/v1/replicas'), ('POST', '/v1/login'), ('POST', '/v1/logout'),
          ('GET', '/openapi.json')]
 
 
@@ -431,12 +432,15 @@ def test_b15_a_body_that_is_no_json_is_refused(shared_server, kept, kind):
 
 
 @pytest.mark.parametrize('arguments,word', [
-    (('--allow-exec', '/bin/true'), '--allow-exec'), (('--plain-http',), '--plain-http'),
+    (('--allow-exec', 'true'), '--allow-exec'),
     (('--listen', '0.0.0.0:0'), '0.0.0.0'), (('--listen', '[::]:0'), 'loopback'),
     (('--listen', '10.0.0.1:0'), 'loopback'), (('--listen', 'example.org:0'), 'loopback'),
     (('--listen', '8377'), 'ADDRESS:PORT'), (('--listen', '127.0.0.1:99999'), 'ADDRESS:PORT'),
     (('--listen', '127.evil.example:0'), 'loopback'), (('--listen', '127.0.0.1.evil.example:0'), 'loopback'),
-    (('--listen', '[::2]:0'), 'loopback'), (('--listen', '[]:0'), 'loopback'),
+    (('--listen', '[::2]:0'), 'loopback'), (('--listen', '[]:0'), 'ADDRESS:PORT'),
+    (('--listen', ':0'), 'ADDRESS:PORT'), (('--listen', '::1:0'), 'ADDRESS:PORT'),
+    (('--listen', '[127.0.0.1]:0'), 'ADDRESS:PORT'), (('--listen', '127.0.0.1:-0'), 'ADDRESS:PORT'),
+    (('--plain-http', '--listen', 'belfry.invalid:0'), 'no address'),
     (('--config', 'x'), '--config'), (('--preset', 'ticker'), '--preset'),
     (('--store', 'postgres://h/d'), 'sqlite:PATH'), (('--store', 'x'), 'store'), (('--data', ''), '--data'),
     (('--allow-target', 'x/y/z'), 'allow-target'), (('--allow-target', '10.0.0.0/99'), 'allow-target'),
