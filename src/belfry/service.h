@@ -28,6 +28,8 @@ struct bf_service_options {
 	bool is_token_renewed; /* make a new one */
 	const struct bf_settings *settings;
 	const struct bf_allow_list *allow;
+	const char *const *programs; /* that targets may run */
+	size_t program_count;
 };
 
 /* BELFRY_OK, or why the host does not start: BELFRY_CONFIGURATION, BELFRY_BUSY, BELFRY_UNAVAILABLE... */
