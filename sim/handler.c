@@ -44,6 +44,10 @@ static void check_caller(struct sim_process *process, const struct bf_call *call
 		sim_fail(sim, "fences rise from holder to holder", "Run %s, fence %llu",
 				sim_short_id(run->id).text, (unsigned long long)call->token.fence);
 	}
+	if (run->heard[process->replica] == process->generation) {
+		sim_fail(sim, "no call begins for a Run whose cancel was heard", "r%u calls Run %s",
+				process->replica, sim_short_id(run->id).text);
+	}
 	if (call->run->takeovers > sim->config.recovery_limit) {
 		sim_fail(sim, "the recovery limit ends a Run", "Run %s is called, takeovers %u",
 				sim_short_id(run->id).text, call->run->takeovers);
@@ -76,7 +80,7 @@ static void check_row(struct sim_process *process, const struct bf_call *call,
 				"r%u calls Run %s, which an incarnation of its holds that is over",
 				process->replica, sim_short_id(run->id).text);
 	}
-	if (row.state != BELFRY_RUN_DISPATCHING) {
+	if (row.state != BELFRY_RUN_DISPATCHING && !run->is_ended_by_host) {
 		sim_fail(sim, "a Run that has ended is not called", "Run %s is %s",
 				sim_short_id(run->id).text, belfry_run_state_name(row.state));
 	}

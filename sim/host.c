@@ -298,6 +298,62 @@ struct belfry_id bf_sim_enqueue(struct bf_sim *sim, const char *deployment,
 	return is_made ? add.id : (struct belfry_id){{0}};
 }
 
+/* ---- ending Runs ------------------------------------------------------------------------------- */
+
+void sim_post_cancelled(struct sim_process *process, const struct bf_cancelled *news)
+{
+	struct sim_message message = {.kind = SIM_MESSAGE_CANCELLED, .cancelled = *news};
+
+	message.cancelled.runs = sim_alloc(news->run_count * sizeof(*news->runs));
+	memcpy(message.cancelled.runs, news->runs, news->run_count * sizeof(*news->runs));
+	sim_post(process, SIM_DISPATCHER, &message);
+}
+
+static enum belfry_status end_run(struct bf_sim *sim, struct belfry_record *record)
+{
+	struct sim_run *run = sim_run_find(sim, record->run);
+	struct belfry_error err;
+	enum belfry_status status = sim->host_store->ops->record(sim->host_store, record, 1, &err);
+
+	BF_ASSERT(status == BELFRY_OK);
+	if (record->result == BELFRY_OK && run != NULL) {
+		run->is_ended_by_host = true;
+	}
+	sim_trace(sim, "host: Run %s is %s: %s%s", sim_short_id(record->run).text,
+			record->kind == BELFRY_RECORD_CONCLUDED ? "concluded" : "cancelled",
+			belfry_status_name(record->result), record->is_again ? " (again)" : "");
+	return record->result;
+}
+
+enum belfry_status bf_sim_cancel(struct bf_sim *sim, struct belfry_id run)
+{
+	struct belfry_record record = {.kind = BELFRY_RECORD_CANCELLED_BY_HOST,
+			.run = run,
+			.error = BELFRY_RUN_ERROR_CANCELLED};
+	struct sim_process *process = sim_any_process(sim);
+	enum belfry_status status = end_run(sim, &record);
+	struct bf_cancelled news = {.runs = &run, .run_count = 1, .at = sim_wall(sim)};
+
+	sim->counts.cancels += status == BELFRY_OK && !record.is_again;
+	if (status == BELFRY_OK && process != NULL && sim_run_find(sim, run) != NULL &&
+			sim_run_find(sim, run)->state == BELFRY_RUN_CANCELLED) {
+		sim_post_cancelled(process, &news);
+	}
+	return status;
+}
+
+enum belfry_status bf_sim_conclude(struct bf_sim *sim, struct belfry_id run,
+		enum belfry_run_status status)
+{
+	struct belfry_record record = {.kind = BELFRY_RECORD_CONCLUDED,
+			.run = run,
+			.status = status};
+	enum belfry_status answer = end_run(sim, &record);
+
+	sim->counts.conclusions += answer == BELFRY_OK && !record.is_again;
+	return answer;
+}
+
 void sim_host_free(struct bf_sim *sim)
 {
 	for (size_t i = 0; i < sim->deployment_count; i++) {

@@ -25,6 +25,9 @@ void sim_message_free(struct sim_message *message)
 	if (message->kind == SIM_MESSAGE_BORN) {
 		bf_born_free(message->born);
 	}
+	if (message->kind == SIM_MESSAGE_CANCELLED) {
+		bf_free(message->cancelled.runs);
+	}
 	if (message->kind == SIM_MESSAGE_ANSWER) {
 		sim_answer_release(message->answer);
 	}

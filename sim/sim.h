@@ -50,6 +50,7 @@ enum bf_sim_sabotage {
 	BF_SIM_SABOTAGE_LOW_MARK,       /* beats carry a low mark above everything */
 	BF_SIM_SABOTAGE_CALL_LOST,      /* dispatchers believe in their lease an hour too long */
 	BF_SIM_SABOTAGE_SAME_FENCE,     /* a takeover does not raise the fence */
+	BF_SIM_SABOTAGE_DEAF,           /* what is cancelled is told to no dispatcher */
 	BF_SIM_SABOTAGE_COUNT
 };
 const char *bf_sim_sabotage_name(enum bf_sim_sabotage sabotage);
@@ -94,6 +95,8 @@ struct bf_sim_counts {
 	uint64_t puts;
 	uint64_t removes;
 	uint64_t interleaved; /* operations that ran between the document writes of another */
+	uint64_t cancels;     /* Runs that the host ended: cancelled ... */
+	uint64_t conclusions; /* ... and concluded */
 	uint64_t stale_calls; /* calls by a holder that could not know that it was lost */
 };
 
@@ -206,6 +209,12 @@ void bf_sim_settle(struct bf_sim *sim, const char *id);
 /* Run now; a replay where `replayed` is not NULL. Committed when it returns. */
 struct belfry_id bf_sim_enqueue(struct bf_sim *sim, const char *deployment,
 		const struct belfry_id *replayed);
+
+/* Ends a Run as a host does, and tells the process that it asked. Committed when it returns; the record's
+ * own answer. */
+enum belfry_status bf_sim_cancel(struct bf_sim *sim, struct belfry_id run);
+enum belfry_status bf_sim_conclude(struct bf_sim *sim, struct belfry_id run,
+		enum belfry_run_status status);
 
 /* ---- the handler ------------------------------------------------------------------------------- */
 

@@ -47,6 +47,7 @@ enum sim_message_kind {
 	SIM_MESSAGE_LOW,
 	SIM_MESSAGE_BEAT_NOW,
 	SIM_MESSAGE_CLOCK_BACK,
+	SIM_MESSAGE_CANCELLED,
 	SIM_MESSAGE_STOP,
 	SIM_MESSAGE_END
 };
@@ -62,6 +63,7 @@ struct sim_message {
 		struct bf_answer *answer;        /* owned */
 		struct belfry_id low;
 		struct bf_boot_time until;
+		struct bf_cancelled cancelled; /* its Runs are owned */
 	};
 };
 
@@ -193,6 +195,9 @@ struct sim_run {
 	unsigned sessions_asked;
 	unsigned turns_asked;
 	uint64_t invocation_hash; /* 0: never called */
+	/* the host's side */
+	bool is_ended_by_host;
+	unsigned heard[BF_SIM_REPLICAS_MAX]; /* the process of each replica that was told of it */
 };
 
 struct sim_incarnation {
@@ -327,6 +332,7 @@ struct sim_revision *sim_revision_find(struct sim_deployment *deployment, int64_
 void sim_host_answered(struct bf_sim *sim, struct bf_plan_request *request);
 void sim_host_process_gone(struct sim_process *process);
 void sim_host_free(struct bf_sim *sim);
+void sim_post_cancelled(struct sim_process *process, const struct bf_cancelled *news);
 struct sim_process *sim_any_process(struct bf_sim *sim);
 
 /* ---- handler.c ---- */

@@ -83,6 +83,7 @@ static struct bf_planner_event planner_event(struct sim_machine *machine,
 	case SIM_MESSAGE_KICK:
 	case SIM_MESSAGE_LOW:
 	case SIM_MESSAGE_BEAT_NOW:
+	case SIM_MESSAGE_CANCELLED:
 	case SIM_MESSAGE_END: event.kind = BF_PLANNER_WAKE; break;
 	}
 	return event;
@@ -161,6 +162,19 @@ static void carry_dispatcher(struct sim_machine *machine, const struct bf_dispat
 	order_dispatch(machine, &orders);
 }
 
+static void hear_cancelled(struct sim_process *process, const struct bf_cancelled *news)
+{
+	for (size_t i = 0; i < news->run_count; i++) {
+		struct sim_run *run = sim_run_find(process->sim, news->runs[i]);
+		if (run == NULL || run->state != BELFRY_RUN_CANCELLED) {
+			sim_fail(process->sim, "only cancelled Runs are told of", "Run %s",
+					sim_short_id(news->runs[i]).text);
+			continue;
+		}
+		run->heard[process->replica] = process->generation;
+	}
+}
+
 static struct bf_dispatcher_event dispatcher_event(struct sim_machine *machine,
 		const struct sim_message *message)
 {
@@ -193,6 +207,13 @@ static struct bf_dispatcher_event dispatcher_event(struct sim_machine *machine,
 		event.answer = message->answer;
 		break;
 	case SIM_MESSAGE_KICK: event.kind = BF_DISPATCHER_KICK; break;
+	case SIM_MESSAGE_CANCELLED:
+		hear_cancelled(process, &message->cancelled);
+		if (process->sim->config.sabotage != BF_SIM_SABOTAGE_DEAF) {
+			event.kind = BF_DISPATCHER_CANCELLED;
+			event.cancelled = message->cancelled;
+		}
+		break;
 	case SIM_MESSAGE_STOP:
 		event.kind = BF_DISPATCHER_STOP;
 		event.until = message->until;
@@ -231,6 +252,9 @@ static void tell_of_keeper(struct sim_process *process, const struct bf_keeper_o
 	if (orders->has_cover) {
 		sim_post(process, SIM_PLANNER, &cover);
 		sim_post(process, SIM_DISPATCHER, &cover);
+	}
+	if (orders->cancelled.run_count > 0) {
+		sim_post_cancelled(process, &orders->cancelled);
 	}
 	if (orders->is_clock_back) {
 		sim_post(process, SIM_PLANNER,
@@ -280,6 +304,7 @@ static struct bf_keeper_event keeper_event(struct sim_machine *machine,
 	case SIM_MESSAGE_ANSWER:
 	case SIM_MESSAGE_KICK:
 	case SIM_MESSAGE_CLOCK_BACK:
+	case SIM_MESSAGE_CANCELLED:
 	case SIM_MESSAGE_STOP: event.kind = BF_KEEPER_WAKE; break;
 	}
 	return event;
@@ -308,8 +333,14 @@ void sim_step_message(struct sim_machine *machine, struct sim_message *message)
 		break;
 	case SIM_DISPATCHER:
 		dispatcher = dispatcher_event(machine, message);
-		bf_free(message);
+		if (message->kind == SIM_MESSAGE_CANCELLED) {
+			dispatcher.cancelled.runs = message->cancelled.runs; /* for this step */
+		}
 		carry_dispatcher(machine, &dispatcher);
+		if (message->kind == SIM_MESSAGE_CANCELLED) {
+			bf_free(message->cancelled.runs);
+		}
+		bf_free(message);
 		break;
 	default:
 		keeper = keeper_event(machine, message);

@@ -242,8 +242,10 @@ static enum belfry_status watch_claim(struct belfry_store *store, struct belfry_
 static void check_record(struct bf_sim *sim, const struct belfry_record *record,
 		belfry_fence fence_before)
 {
-	if (record->result == BELFRY_OK && record->kind != BELFRY_RECORD_CONCLUDED &&
-			record->fence != fence_before) {
+	bool is_hosts = record->kind == BELFRY_RECORD_CONCLUDED ||
+			record->kind == BELFRY_RECORD_CANCELLED_BY_HOST;
+
+	if (record->result == BELFRY_OK && !is_hosts && record->fence != fence_before) {
 		sim_fail(sim, "a lower fence writes nothing",
 				"Run %s: fence %llu, the Run's is %llu",
 				sim_short_id(record->run).text, (unsigned long long)record->fence,

@@ -73,6 +73,57 @@ static void ask_for_run(struct bf_sim *sim, struct sim_deployment *deployment)
 	(void)bf_sim_enqueue(sim, deployment->id, NULL);
 }
 
+/* Of the latest Runs of a deployment, one in whatever state it is. */
+static void end_run(struct bf_sim *sim, const struct sim_deployment *deployment)
+{
+	static const enum belfry_run_status ends[] = {BELFRY_STATUS_COMPLETED, BELFRY_STATUS_FAILED,
+			BELFRY_STATUS_CANCELLED};
+	struct belfry_run *runs;
+	size_t count;
+
+	belfry_arena_reset(&sim->outer);
+	bf_sim_list_runs(sim, deployment->id, &sim->outer, &runs, &count);
+	if (sim->now < sim->outage_until || count == 0) {
+		return;
+	}
+	struct belfry_id run = runs[sim_random(sim, BF_MIN(count, 4))].id;
+	if (sim_chance(sim, 5000)) {
+		(void)bf_sim_cancel(sim, run);
+	} else {
+		(void)bf_sim_conclude(sim, run, ends[sim_random(sim, BF_COUNT(ends))]);
+	}
+}
+
+/* Often Runs that are under way: those that have ended have nothing to tell. */
+static void host_ends(struct bf_sim *sim, void *data, int64_t number)
+{
+	(void)data;
+	(void)number;
+	if (sim->is_quiet || sim->is_closing) {
+		return;
+	}
+	const struct sim_run *open = sim->open.first == NULL
+			? NULL
+			: BF_CONTAINER(sim->open.first, struct sim_run, open);
+	for (uint64_t steps = sim_random(sim, 4); steps > 0 && open != NULL; steps--) {
+		open = open->open.next == NULL
+				? open
+				: BF_CONTAINER(open->open.next, struct sim_run, open);
+	}
+	if (open != NULL && sim->now >= sim->outage_until && sim_chance(sim, 6000)) {
+		struct belfry_id run = open->id;
+		if (sim_chance(sim, 5000)) {
+			(void)bf_sim_cancel(sim, run);
+		} else {
+			(void)bf_sim_conclude(sim, run, BELFRY_STATUS_COMPLETED);
+		}
+	} else {
+		end_run(sim, sim->deployments[sim_random(sim, sim->deployment_count)]);
+	}
+	sim_at(sim, sim->now + log_between(sim, 5 * BELFRY_SECOND, BELFRY_HOUR), host_ends, NULL,
+			0);
+}
+
 static void host_acts(struct bf_sim *sim, void *data, int64_t number)
 {
 	(void)data;
@@ -259,6 +310,7 @@ void sim_world_begin(struct bf_sim *sim)
 		put_any(sim, id, sim_chance(sim, 1000));
 	}
 	sim_at(sim, sim->now + BELFRY_MINUTE, host_acts, NULL, 0);
+	sim_at(sim, sim->now + 2 * BELFRY_MINUTE, host_ends, NULL, 0);
 	sim_at(sim, sim->now + 10 * BELFRY_SECOND, janitor, NULL, 0);
 	sim_at(sim, sim->now + sim_between(sim, BELFRY_MINUTE, 8 * BELFRY_HOUR), outage_comes, NULL,
 			0);

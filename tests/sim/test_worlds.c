@@ -45,6 +45,7 @@ static void run_worlds(bool is_single, uint64_t first, uint64_t count)
 	/* A world without faults would prove nothing. */
 	assert_true(counts.crashes > 10 * count && counts.takeovers > 10 * count);
 	assert_true(counts.lost_acks > 10 * count && counts.late_acks > 10 * count);
+	assert_true(counts.cancels > 10 * count && counts.conclusions > 10 * count);
 	assert_true(counts.outages > count && counts.freezes > count && counts.clock_steps > 0);
 	assert_true(!is_single || (counts.crashes_in_commit > 0 && counts.interleaved > count));
 }
@@ -115,14 +116,14 @@ static void each_sabotage_is_caught(void **state)
 		const char *invariant;
 		uint64_t first; /* seed to begin with; 0: the first */
 	} expected[] = {
-			{BF_SIM_SABOTAGE_IGNORE_FENCES, "a lower fence writes nothing", 20},
+			{BF_SIM_SABOTAGE_IGNORE_FENCES, "a lower fence writes nothing", 60},
 			{BF_SIM_SABOTAGE_DUPLICATE, "one Run for each due time"},
 			{BF_SIM_SABOTAGE_LOSE_SESSION, "the Session is stored before the turn"},
 			{BF_SIM_SABOTAGE_LOSE_RUNS, "each due time has a Run or one ledger row"},
 			{BF_SIM_SABOTAGE_LOSE_GAPS, "each due time has a Run or one ledger row"},
 			{BF_SIM_SABOTAGE_START_DISABLED,
 					"nothing starts after a disable or removal has answered",
-					14},
+					60},
 			{BF_SIM_SABOTAGE_EARLY, "no Run before its due time"},
 			{BF_SIM_SABOTAGE_NO_TAKEOVER, "every Run ends"},
 			{BF_SIM_SABOTAGE_LEAK_PLACES, "places never leak"},
@@ -130,6 +131,7 @@ static void each_sabotage_is_caught(void **state)
 					"the low mark lies below every open Run born to it"},
 			{BF_SIM_SABOTAGE_CALL_LOST, "no call by a holder that can know it is lost"},
 			{BF_SIM_SABOTAGE_SAME_FENCE, "fences rise from holder to holder"},
+			{BF_SIM_SABOTAGE_DEAF, "no call begins for a Run whose cancel was heard"},
 	};
 
 	(void)state;

@@ -18,6 +18,8 @@ const char *world_run(struct bf_sim_config config, belfry_duration duration, boo
 		counts->runs_scheduled += own->runs_scheduled;
 		counts->gaps += own->gaps;
 		counts->takeovers += own->takeovers;
+		counts->cancels += own->cancels;
+		counts->conclusions += own->conclusions;
 		counts->crashes += own->crashes;
 		counts->crashes_in_commit += own->crashes_in_commit;
 		counts->freezes += own->freezes;
