@@ -4,6 +4,7 @@
  * Ownership  the pool owns its threads and copies what a waiting call needs.
  * Threads    the functions are called from the pool's threads, several at once: as many as `threads`.
  *            Everything declared here from any thread.
+ *            An unfinished call holds its reply handle: stop answers BELFRY_BUSY until it returns.
  * Limits     a call past its attempt's time limit (the schedule's policies.timeout) is over for the
  *            provider: what it returns is dropped, its Run goes on by the retry policy, and its thread is
  *            lost until it returns. When every thread is lost nothing runs: see belfry_pool_state.
@@ -45,11 +46,12 @@ struct belfry_pool_options {
 	}
 
 /* ret_pool  owned: belfry_pool_free. BELFRY_INVALID (`run` is missing), BELFRY_NOMEM,
- * BELFRY_UNAVAILABLE (no thread could be started). */
+ * BELFRY_UNAVAILABLE (no thread could be started; with fewer than were asked for it goes on). */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_pool_new(
 		const struct belfry_pool_options *options, struct belfry_pool **ret_pool,
 		struct belfry_error *err);
-/* Waits for the calls that are under way, so stop the scheduler first. NULL is fine. */
+/* Gives back what waits, marks what runs as over, and waits until it has returned; so stop the scheduler
+ * first, or calls go on coming. NULL is fine. */
 BELFRY_API void belfry_pool_free(struct belfry_pool *pool);
 /* What belfry_scheduler_start wants; borrowed from the pool. */
 BELFRY_API const struct belfry_handler *belfry_pool_handler(struct belfry_pool *pool);
@@ -76,14 +78,16 @@ BELFRY_API struct belfry_str belfry_work_session(const struct belfry_work *work)
  * the Run's id is the name. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_work_name(struct belfry_work *work,
 		struct belfry_str name);
-/* What people read with the Run, and what only the operator's log has. Copied, cut at a sentence's
- * room (struct belfry_error). */
+/* What people read with the Run, and what only operators do (`detail`, kept with a failed attempt alone).
+ * Copied; cut at 300 and 1000 bytes. The last one counts. */
 BELFRY_API void belfry_work_say(struct belfry_work *work, struct belfry_str message,
 		struct belfry_str detail);
 /* With a returned status of class RETRY: not before so long; costs no attempt (handler.h). */
 BELFRY_API void belfry_work_retry_after(struct belfry_work *work, belfry_duration after);
-/* With BELFRY_OK: how the turn ended, where that is not COMPLETED. BELFRY_STATUS_RUNNING: it goes on
- * elsewhere, and belfry_scheduler_conclude will say how it ended. */
+/* With BELFRY_OK: how the turn ended, where that is not COMPLETED: FAILED, CANCELLED, or
+ * BELFRY_STATUS_RUNNING: it goes on elsewhere, and belfry_scheduler_conclude will say how it ended. With any
+ * other returned status only `error` counts: what the attempt failed of (else TARGET_ANSWERED, and PERMANENT
+ * where it failed for good). */
 BELFRY_API void belfry_work_end(struct belfry_work *work, enum belfry_run_status status,
 		enum belfry_run_error error);
 

@@ -19,9 +19,10 @@ struct belfry_pull; /* opaque */
 enum belfry_pull_kind {
 	BELFRY_PULL_START_SESSION, /* report with belfry_reply_session, _retry or _permanent */
 	BELFRY_PULL_ADMIT_TURN,    /* report with belfry_reply_turn, _retry or _permanent */
-	BELFRY_PULL_CANCEL /* the attempt of that Run and fence is over: stop working on it. Nothing
-				    * is to be reported with this item; the reply handle of the call that it
-				    * speaks of still has to be given back. */
+	BELFRY_PULL_CANCEL /* the attempt of that Run and fence is over: stop working on it, and on the
+			    * Session or turn that it has reported. Nothing is to be reported with this
+			    * item; a reply handle of the call that it speaks of still has to be given
+			    * back. A call that was not taken leaves the queue without one. */
 };
 
 struct belfry_pull_item {
@@ -36,7 +37,8 @@ struct belfry_pull_item {
 
 struct belfry_pull_options {
 	size_t size;
-	uint32_t max_waiting; /* calls that wait untaken; past it they are retried later. 0: 1000 */
+	uint32_t max_waiting; /* calls that wait untaken; past it they are put off, by a second and
+			       * more, which costs no attempt. 0: 1000 */
 };
 
 #define BELFRY_PULL_OPTIONS_INIT                                                                   \

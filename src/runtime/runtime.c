@@ -2,12 +2,11 @@
  * planner_loop.c, dispatcher_loop.c and keeper_loop.c. */
 #include "runtime/runtime.h"
 
-#include <signal.h>
-
 #include "base/error.h"
 #include "base/id.h"
 #include "base/timefmt.h"
 #include "runtime/runtime_priv.h"
+#include "runtime/thread.h"
 
 struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime)
 {
@@ -172,23 +171,10 @@ static enum belfry_status new_inboxes(struct bf_runtime *runtime)
 	return status;
 }
 
-/* Signals belong to `main`: threads of ours take none. */
-static enum belfry_status start_thread(pthread_t *thread, void *(*main_fn)(void *), void *data)
-{
-	sigset_t all;
-	sigset_t old;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	int code = pthread_create(thread, NULL, main_fn, data);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return code == 0 ? BELFRY_OK : BELFRY_NOMEM;
-}
-
 static enum belfry_status start_loop(struct bf_runtime *runtime, int thread,
 		void *(*main_fn)(void *))
 {
-	enum belfry_status status = start_thread(&runtime->threads[thread], main_fn, runtime);
+	enum belfry_status status = bf_thread_start(&runtime->threads[thread], main_fn, runtime);
 
 	runtime->has_thread[thread] = status == BELFRY_OK;
 	return status;
@@ -312,7 +298,8 @@ void bf_runtime_free(struct bf_runtime *runtime)
 static enum belfry_status start_threads(struct bf_runtime *runtime)
 {
 	atomic_store(&runtime->pulse_at, bf_runtime_now(runtime).us);
-	enum belfry_status status = start_thread(&runtime->pulse, bf_runtime_pulse_main, runtime);
+	enum belfry_status status = bf_thread_start(&runtime->pulse, bf_runtime_pulse_main,
+			runtime);
 
 	runtime->has_pulse = status == BELFRY_OK;
 	if (status == BELFRY_OK) {

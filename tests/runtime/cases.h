@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 int run_inbox_tests(void);
+int run_pool_tests(void);
+int run_pull_tests(void);
 int run_replies_tests(void);
 
 #endif

@@ -5,5 +5,7 @@ int main(void)
 {
 	int failed = run_inbox_tests();
 
-	return failed + run_replies_tests();
+	failed += run_replies_tests();
+	failed += run_pool_tests();
+	return failed + run_pull_tests();
 }
