@@ -1,8 +1,11 @@
 /* The calendar: what a rule means, to the microsecond. Pure: no clock, no locale, no libc time zone.
  *
  * Ownership  a zone and a rule are owned by the caller, freed by their _free, immutable and so shared
- *            between threads without locks. A rule keeps its own reference to its zone.
- * Source     POSIX crontab, Debian cron's manual, RFC 9636 (TZif). */
+ *            between threads without locks. A rule keeps its own reference to its zone. The freeing
+ *            functions accept NULL. Texts are borrowed for the call.
+ * Threads    any, but for the freeing of what another still uses.
+ * Source     POSIX crontab, Debian cron's manual, RFC 9636 (TZif).
+ * Since      0.1 */
 #ifndef BELFRY_CALENDAR_H
 #define BELFRY_CALENDAR_H
 
@@ -13,9 +16,12 @@ BELFRY_BEGIN_DECLS
 struct belfry_zones; /* the tz database as it was when each zone was first asked for */
 struct belfry_rule;  /* a parsed rule bound to a zone */
 
-/* A set of zones read from `directory` (NULL: $TZDIR is NOT read here; the usual system folders).
- * Loads lazily, keeps what it loaded. Thread-safe (one lock, taken only in belfry_rule_new and
- * version). Returns BELFRY_OK, BELFRY_NOMEM, BELFRY_CONFIGURATION (no database there). */
+/* A set of zones read from `directory` (copied; NULL: the usual system folders, $TZDIR is NOT read here).
+ * Loads lazily and keeps what it loaded; one lock, taken only in belfry_rule_new.
+ *
+ * ret_zones  owned: belfry_zones_free, once no rule is being made from it. Rules outlive it.
+ * BELFRY_OK, BELFRY_NOMEM, BELFRY_CONFIGURATION (no database there), BELFRY_INVALID (ret_zones is NULL).
+ * Blocks for the reading of one or two small files. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_zones_new(const char *directory,
 		struct belfry_zones **ret_zones, struct belfry_error *err);
 BELFRY_API void belfry_zones_free(struct belfry_zones *zones);
@@ -35,21 +41,25 @@ struct belfry_rule_options {
 				BELFRY_DST_FOLD_FIRST, 0                                           \
 	}
 
-/* Parse `text` (cron, or rule JSON where it begins with '{') for `zone`.
- * Returns BELFRY_OK; BELFRY_INVALID_SCHEDULE (err->position is the byte at fault plus one, within
- * `text`; also an unknown zone, with pointer "/timezone", and a rule that can never fire);
- * BELFRY_NOMEM. Reads the zone's file the first time. */
+/* Parse `text` (cron, or rule JSON where it begins with '{') for `zone`, an IANA name.
+ *
+ * options   NULL: the defaults
+ * ret_rule  owned: belfry_rule_free
+ * BELFRY_OK; BELFRY_INVALID_SCHEDULE (err->position is the byte at fault plus one, within `text`; also
+ * an unknown zone, with pointer "/timezone", and a rule that can never fire); BELFRY_NOMEM;
+ * BELFRY_INVALID (zones or ret_rule is NULL). Reads the zone's file the first time. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_new(struct belfry_zones *zones,
 		struct belfry_str text, struct belfry_str zone,
 		const struct belfry_rule_options *options, struct belfry_rule **ret_rule,
 		struct belfry_error *err);
 BELFRY_API void belfry_rule_free(struct belfry_rule *rule);
 
-/* The first due time STRICTLY after `after`. BELFRY_NEVER when there is none. Allocates nothing. */
+/* The first due time STRICTLY after `after`, microseconds UTC. BELFRY_OK; BELFRY_NEVER: there is none.
+ * Pure: allocates nothing, never blocks. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_next(const struct belfry_rule *rule,
 		belfry_time after, belfry_time *ret_due);
 
-/* Seconds east of UTC that the rule's zone has at `at`. */
+/* Seconds east of UTC that the rule's zone has at `at`. Pure. */
 BELFRY_API int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at);
 
 BELFRY_END_DECLS

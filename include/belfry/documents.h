@@ -3,7 +3,7 @@
  *
  * A document is (kind, id) with an owner, a name that is unique for (kind, owner), and bytes that the
  * store does not read. Each call is one commit, durable when it answers, except output (below).
- * Threads, answers and ownership are those of store.h. */
+ * Threads, answers, blocking and ownership are those of store.h. Since 0.1. */
 #ifndef BELFRY_DOCUMENTS_H
 #define BELFRY_DOCUMENTS_H
 

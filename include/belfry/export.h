@@ -1,4 +1,7 @@
-/* What a symbol of libbelfry needs to be seen from outside. */
+/* What a symbol of libbelfry needs to be seen from outside, and what C++ needs to call it. A function with
+ * BELFRY_MUST_CHECK answers a status that may not be ignored.
+ *
+ * Since      0.1 */
 #ifndef BELFRY_EXPORT_H
 #define BELFRY_EXPORT_H
 

@@ -10,7 +10,9 @@
  * Threads    the provider calls from one dispatching thread of its own; a call must not block.
  * Ownership  the invocation and its text are borrowed until the call returns: copy what outlives it.
  *            The reply handle is the host's to give back, exactly once, by one of the functions below,
- *            which take it (the pointer comes back NULL). */
+ *            which take it (the pointer comes back NULL).
+ * See also   pool.h and pull.h, two handlers that are ready to be used.
+ * Since      0.1 */
 #ifndef BELFRY_HANDLER_H
 #define BELFRY_HANDLER_H
 
@@ -37,16 +39,26 @@ struct belfry_invocation {
 
 /* How a turn ended, where it has ended by the time it is admitted (webhook, exec, chat). */
 struct belfry_outcome {
-	size_t size;
+	size_t size;                   /* begin with BELFRY_OUTCOME_INIT: COMPLETED */
 	enum belfry_run_status status; /* a terminal one: COMPLETED, FAILED or CANCELLED */
 	enum belfry_run_error error;   /* NONE with COMPLETED */
 	uint32_t run_flags;            /* BELFRY_RUN_F_OUTPUT_TRUNCATED or 0 */
 	struct belfry_str message;     /* public sentence; may be empty */
 };
 
+#define BELFRY_OUTCOME_INIT                                                                        \
+	{                                                                                          \
+		sizeof(struct belfry_outcome), BELFRY_STATUS_COMPLETED, BELFRY_RUN_ERROR_NONE, 0,  \
+		{                                                                                  \
+			NULL, 0                                                                    \
+		}                                                                                  \
+	}
+
+/* Where a handler is given to belfry_scheduler_start the struct itself is copied; `data` and what it leads
+ * to is borrowed until stop has answered BELFRY_OK, or close. */
 struct belfry_handler {
-	size_t size;
-	void *data; /* the host's own, passed to each call */
+	size_t size; /* sizeof(struct belfry_handler) */
+	void *data;  /* the host's own, passed to each call */
 
 	/* Start the Session of a Run. Answer with belfry_reply_session, _retry or _permanent. */
 	void (*start_session)(void *data, const struct belfry_invocation *invocation,
@@ -61,16 +73,26 @@ struct belfry_handler {
 	void (*cancel)(void *data, struct belfry_id run, belfry_fence fence);
 };
 
-/* The four answers. Each takes *reply and sets it to NULL.
- * Returns BELFRY_OK when the answer was handed to the provider, BELFRY_STALE when the attempt was
- * over (time limit, lost lease, stop): nothing will be done with it. Never blocks; any thread. */
+/* The four answers. Each takes *reply and sets it to NULL; texts are copied. Callable also from within
+ * start_session and admit_turn. Never blocks; any thread.
+ * Returns BELFRY_OK when the answer was handed to the provider; BELFRY_STALE when the attempt was
+ * over (time limit, lost lease, stop): nothing will be done with it; BELFRY_INVALID: *reply is NULL. */
+
+/* session  its name, 1 to 200 bytes of UTF-8, stored before the turn is asked for. Any other fails the Run. */
 BELFRY_API enum belfry_status belfry_reply_session(struct belfry_reply **reply,
 		struct belfry_str session);
+/* turn     its name, at most 200 bytes of UTF-8, may be empty.
+ * outcome  how it ended, where it has ended; NULL: it goes on, and conclude will say. */
 BELFRY_API enum belfry_status belfry_reply_turn(struct belfry_reply **reply, struct belfry_str turn,
 		const struct belfry_outcome *outcome);
-/* after: the target's own Retry-After, 0 where it gave none. One that is given costs no attempt. */
+/* This attempt failed: again, by the schedule's retry policy.
+ * after    microseconds: the target's own Retry-After, 0 where it gave none. One that is given costs no
+ *          attempt, and is honoured up to an hour, within a day of the Run's start.
+ * error    kept with the attempt. A Run without attempts left is FAILED, RETRIES_SPENT
+ * message  a sentence for people, may be empty; detail: for the operator's log alone */
 BELFRY_API enum belfry_status belfry_reply_retry(struct belfry_reply **reply, belfry_duration after,
 		enum belfry_run_error error, struct belfry_str message, struct belfry_str detail);
+/* The Run is FAILED for good, with `error`; NONE: BELFRY_RUN_ERROR_PERMANENT. Texts as above. */
 BELFRY_API enum belfry_status belfry_reply_permanent(struct belfry_reply **reply,
 		enum belfry_run_error error, struct belfry_str message, struct belfry_str detail);
 

@@ -11,7 +11,8 @@
  * Threads    every method but create and free may be called from any thread, and may block for as long
  *            as the options' timeout says.
  * Answers    BELFRY_UNAVAILABLE (store or engine failed), BELFRY_INVALID_SCHEDULE, BELFRY_CAPACITY,
- *            BELFRY_CONFIGURATION, BELFRY_CANNOT, and what a method names. Engine words never show. */
+ *            BELFRY_CONFIGURATION, BELFRY_CANNOT, and what a method names. Engine words never show.
+ * Since      0.1 */
 #ifndef BELFRY_PROVIDER_H
 #define BELFRY_PROVIDER_H
 
@@ -113,6 +114,12 @@ struct belfry_enqueue {
 	bool is_new; /* false: the key had made this Run before */
 };
 
+#define BELFRY_ENQUEUE_INIT                                                                        \
+	{                                                                                          \
+		sizeof(struct belfry_enqueue), {NULL, 0}, BELFRY_TRIGGER_MANUAL, {{0}}, {NULL, 0}, \
+				0, {{0}}, false                                                    \
+	}
+
 struct belfry_run_query {
 	size_t size;
 	struct belfry_str schedule; /* empty: of all */
@@ -126,6 +133,11 @@ struct belfry_run_query {
 	size_t count;
 	bool has_more;
 };
+
+#define BELFRY_RUN_QUERY_INIT                                                                      \
+	{                                                                                          \
+		sizeof(struct belfry_run_query), {NULL, 0}, 0, 0, 0, {{0}}, 200, NULL, 0, false    \
+	}
 
 /* What the engine knows of a schedule, apart from what the host told it. */
 struct belfry_schedule_state {
@@ -165,6 +177,11 @@ struct belfry_why {
 	belfry_time nearest_before; /* 0: none */
 	belfry_time nearest_after;  /* NEVER: none */
 };
+
+#define BELFRY_WHY_INIT                                                                            \
+	{                                                                                          \
+		sizeof(struct belfry_why), {NULL, 0}, 0, BELFRY_WHY_RUN, 0, NULL, NULL, 0, 0, 0, 0 \
+	}
 
 #define BELFRY_LATENESS_BUCKETS 14
 /* Upper bounds in microseconds of all lateness buckets but the last, which has none. */
@@ -208,6 +225,7 @@ struct belfry_provider_more_ops {
 	enum belfry_status (*state)(struct belfry_provider *provider, const struct belfry_str *ids,
 			size_t count, struct belfry_arena *arena,
 			struct belfry_schedule_state **ret_states, struct belfry_error *err);
+	/* What became of the due time why->at of why->schedule. BELFRY_NOT_FOUND: no such schedule. */
 	enum belfry_status (*why)(struct belfry_provider *provider, struct belfry_why *why,
 			struct belfry_arena *arena, struct belfry_error *err);
 	/* How a Run's turn ended, said by the host (decision 6). outcome->status is terminal. Idempotent:
@@ -217,12 +235,17 @@ struct belfry_provider_more_ops {
 	 * is nothing that could have ended. BELFRY_NOT_FOUND. */
 	enum belfry_status (*conclude)(struct belfry_provider *provider, struct belfry_id run,
 			const struct belfry_outcome *outcome, struct belfry_error *err);
+	/* The attempts that are kept of a Run (from the first failure or second attempt on), oldest first,
+	 * in the arena. BELFRY_NOT_FOUND. */
 	enum belfry_status (*attempts)(struct belfry_provider *provider, struct belfry_id run,
 			struct belfry_arena *arena, struct belfry_attempt **ret_attempts,
 			size_t *ret_count, struct belfry_error *err);
+	/* What was counted since the provider was made, and what is open now. Answers also while the store
+	 * is down (is_store_up). */
 	enum belfry_status (*metrics)(struct belfry_provider *provider,
 			struct belfry_provider_metrics *ret_metrics, struct belfry_error *err);
-	/* Coming due times after `from`, computed with the engine's own zone data. */
+	/* At most `max` coming due times after `from` (microseconds UTC), computed with the engine's own
+	 * zone data. BELFRY_NOT_FOUND. */
 	enum belfry_status (*due)(struct belfry_provider *provider, struct belfry_str schedule,
 			belfry_time from, belfry_time *ret_due, size_t max, size_t *ret_count,
 			struct belfry_error *err);
@@ -246,7 +269,7 @@ struct belfry_provider_ops {
 			struct belfry_provider **ret_provider, struct belfry_error *err);
 	/* Required. Accepts NULL; stops first where stop was not called. */
 	void (*free)(struct belfry_provider *provider);
-	/* Required. */
+	/* Required. The same at every call; borrowed until free. Never blocks. */
 	void (*properties)(struct belfry_provider *provider,
 			struct belfry_properties *ret_properties);
 	/* Required. Begin to dispatch, and resume what a lost process left. A second call changes
@@ -274,7 +297,7 @@ struct belfry_provider_ops {
 	/* Required. BELFRY_NOT_FOUND, BELFRY_KEY_REUSED. */
 	enum belfry_status (*enqueue)(struct belfry_provider *provider,
 			struct belfry_enqueue *request, struct belfry_error *err);
-	/* Required. */
+	/* Required. History, newest first, in the arena. An unknown schedule has none. */
 	enum belfry_status (*list_runs)(struct belfry_provider *provider,
 			struct belfry_run_query *query, struct belfry_arena *arena,
 			struct belfry_error *err);

@@ -1,7 +1,9 @@
 /* A Run: the durable record of one invocation.
  *
  * Shapes     plain values. `struct belfry_run` borrows its text from whoever handed it out.
- * Source     contract.md, "A Run's life". */
+ * Threads    every function here is pure, never blocks, and may be called from any thread.
+ * Source     contract.md, "A Run's life".
+ * Since      0.1 */
 #ifndef BELFRY_RUN_H
 #define BELFRY_RUN_H
 
@@ -136,7 +138,7 @@ BELFRY_API bool belfry_run_status_is_terminal(enum belfry_run_status status);
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_run_id(struct belfry_str schedule,
 		belfry_time due, struct belfry_id *ret_id);
 
-/* An id as text and back. format writes BELFRY_ID_TEXT_BYTES with the NUL. parse takes the 36
+/* An id as text and back, copied. format writes BELFRY_ID_TEXT_BYTES with the NUL. parse takes the 36
  * characters of RFC 9562, either case; BELFRY_INVALID for anything else. Pure, any thread. */
 BELFRY_API void belfry_id_format(struct belfry_id id, char *buffer);
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_id_parse(struct belfry_str text,

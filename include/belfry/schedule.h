@@ -2,7 +2,8 @@
  *
  * Shapes     option structs with their size first: initialise with the _INIT macro, which holds the
  *            defaults of contract.md (Policies) for a schedule that comes through the seam.
- * Ownership  borrowed for the call, copied if kept. */
+ * Ownership  borrowed for the call, copied if kept.
+ * Since      0.1 */
 #ifndef BELFRY_SCHEDULE_H
 #define BELFRY_SCHEDULE_H
 
@@ -55,19 +56,21 @@ enum belfry_phase {
 	BELFRY_PHASE_COUNT
 };
 
+/* What each means: contract.md, Policies. What this version does not carry out is refused by name at apply
+ * (err->pointer names it), never ignored. */
 struct belfry_policies {
 	enum belfry_missed missed;
 	belfry_duration missed_max_age; /* 0: the policy's own (1 h, 7 days) */
 	uint32_t missed_max_count;      /* 0: 10 */
-	belfry_duration grace;
-	belfry_duration late_limit;
+	belfry_duration grace;          /* uncovered due times no older than this are fired */
+	belfry_duration late_limit;     /* covered ones decided later than this count as missed */
 	enum belfry_overlap overlap;
 	enum belfry_interrupted interrupted;
-	uint32_t max_attempts; /* of each step, from 1 */
-	belfry_duration first_delay;
-	belfry_duration max_delay;
-	belfry_duration timeout; /* of one attempt of one step; 0: none */
-	belfry_duration session_timeout;
+	uint32_t max_attempts;           /* of each step, from 1 */
+	belfry_duration first_delay;     /* before the second attempt; doubles, half of it random */
+	belfry_duration max_delay;       /* no wait is longer */
+	belfry_duration timeout;         /* of one attempt of one step; 0: none */
+	belfry_duration session_timeout; /* of a Session that outlives dispatch */
 	enum belfry_on_exhausted on_exhausted;
 	uint32_t disable_after; /* consecutive FAILED Runs; 0: never */
 	enum belfry_dst_gap dst_gap;
@@ -115,6 +118,7 @@ struct belfry_schedule {
 #define BELFRY_FAIR_KEY_BYTES    64
 #define BELFRY_PAYLOAD_BYTES     (4u << 20)
 
+/* As the API writes it ("active"). Static text, any thread; a value outside the list reads as "?". */
 BELFRY_API const char *belfry_phase_name(enum belfry_phase phase);
 
 BELFRY_END_DECLS

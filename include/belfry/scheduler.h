@@ -68,7 +68,7 @@ BELFRY_API const struct belfry_properties *belfry_scheduler_properties(
 /* Begin to dispatch. What an earlier process left resumes by itself (T043). A second call changes
  * nothing (T082); after stop it is BELFRY_INVALID.
  *
- * handler  borrowed until stop has answered BELFRY_OK, or until close. */
+ * handler  copied; what its `data` leads to is borrowed until stop has answered BELFRY_OK, or until close. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_start(
 		struct belfry_scheduler *scheduler, const struct belfry_handler *handler,
 		struct belfry_error *err);
@@ -96,49 +96,57 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_remove(
 		struct belfry_scheduler *scheduler, struct belfry_str schedule, int64_t revision,
 		struct belfry_error *err);
 
-/* Run now, or replay: the Run is stored when this answers. BELFRY_NOT_FOUND, BELFRY_KEY_REUSED. */
+/* Run now, or replay: the Run is stored when this answers. Begin with BELFRY_ENQUEUE_INIT (Run now). With a
+ * request_key it may be repeated: the Run that the key made is the answer.
+ * BELFRY_NOT_FOUND, BELFRY_KEY_REUSED. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_enqueue(
 		struct belfry_scheduler *scheduler, struct belfry_enqueue *request,
 		struct belfry_error *err);
 
-/* Newest first, at most 200. */
+/* Newest first, at most 200; older ones with `before`, the id of the last one had. Begin with
+ * BELFRY_RUN_QUERY_INIT. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_list_runs(
 		struct belfry_scheduler *scheduler, struct belfry_run_query *query,
 		struct belfry_arena *arena, struct belfry_error *err);
 
-/* BELFRY_NOT_FOUND. */
+/* ret_run  its texts are borrowed from the arena. BELFRY_NOT_FOUND. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_get_run(
 		struct belfry_scheduler *scheduler, struct belfry_id run,
 		struct belfry_arena *arena, struct belfry_run *ret_run, struct belfry_error *err);
 
 /* ---- what a provider may offer (struct belfry_provider_more_ops); else BELFRY_CANNOT ------------ */
 
-/* ids -> states, in their order, in one read. */
+/* ids -> as many states, in their order, in one read; is_known is false where there is no such schedule. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_state(
 		struct belfry_scheduler *scheduler, const struct belfry_str *ids, size_t count,
 		struct belfry_arena *arena, struct belfry_schedule_state **ret_states,
 		struct belfry_error *err);
-/* What became of a due time. */
+/* What became of a due time: its Run, or the reason that there is none. Begin with BELFRY_WHY_INIT.
+ * BELFRY_NOT_FOUND. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_why(
 		struct belfry_scheduler *scheduler, struct belfry_why *why,
 		struct belfry_arena *arena, struct belfry_error *err);
-/* End a Run whose turn is not stored yet; see the method. */
+/* End a Run whose turn is not stored yet. BELFRY_CONFLICT: it has ended otherwise, or its turn is
+ * admitted. BELFRY_NOT_FOUND. More with the method in provider.h. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_cancel(
 		struct belfry_scheduler *scheduler, struct belfry_id run, struct belfry_str message,
 		struct belfry_error *err);
-/* Say how a dispatched Run ended; see the method. */
+/* Say how a dispatched Run ended; the first answer stays. Begin with BELFRY_OUTCOME_INIT. BELFRY_CONFLICT:
+ * it has ended otherwise. BELFRY_STALE: nothing was started that could have ended. BELFRY_NOT_FOUND. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_conclude(
 		struct belfry_scheduler *scheduler, struct belfry_id run,
 		const struct belfry_outcome *outcome, struct belfry_error *err);
-/* Oldest first. */
+/* The attempts that are kept of a Run, oldest first. BELFRY_NOT_FOUND. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_attempts(
 		struct belfry_scheduler *scheduler, struct belfry_id run,
 		struct belfry_arena *arena, struct belfry_attempt **ret_attempts, size_t *ret_count,
 		struct belfry_error *err);
+/* Counts since it was opened, and what is open now. ret_metrics->size is the caller's to set. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_metrics(
 		struct belfry_scheduler *scheduler, struct belfry_provider_metrics *ret_metrics,
 		struct belfry_error *err);
-/* Coming due times after `from`: at most `max` of them into ret_due. */
+/* Coming due times after `from` (microseconds UTC): at most `max` of them into ret_due. Those of a disabled
+ * schedule too. BELFRY_NOT_FOUND. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_due(
 		struct belfry_scheduler *scheduler, struct belfry_str schedule, belfry_time from,
 		belfry_time *ret_due, size_t max, size_t *ret_count, struct belfry_error *err);

@@ -4,7 +4,10 @@
  * "never again" are statuses, not failures. No text is ever parsed.
  *
  * struct belfry_error belongs to the caller, is passed down last, and may be NULL. It is written only
- * on failure. A caller further up may add to the message in front, never replace it. */
+ * on failure: set it to zero before, or go by the status returned. A caller further up may add to the
+ * message in front, never replace it.
+ *
+ * Since      0.1 */
 #ifndef BELFRY_STATUS_H
 #define BELFRY_STATUS_H
 

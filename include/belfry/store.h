@@ -17,7 +17,8 @@
  *            BELFRY_CORRUPT      what is stored cannot be read
  *            BELFRY_NOMEM        no memory; nothing was done
  *            and what the method names itself. A conflict on one item is an answer of that item, not
- *            a failure of the call: one bad row never stops the others. */
+ *            a failure of the call: one bad row never stops the others.
+ * Since      0.1 */
 #ifndef BELFRY_STORE_H
 #define BELFRY_STORE_H
 
@@ -332,12 +333,12 @@ struct belfry_prune {
 /* ---- reading ----------------------------------------------------------------------------------- */
 
 enum belfry_list_kind {
-	BELFRY_LIST_DUE,          /* rows: from <= cursor <= now, oldest cursor first; next_due */
-	BELFRY_LIST_SCHEDULES,    /* rows by id, after `after_text`; with `ids`: those alone */
-	BELFRY_LIST_REVISIONS,    /* rows by id, after `after_text`: id, revision and is_removed alone,
+	BELFRY_LIST_DUE,       /* rows: from <= cursor <= now, oldest cursor first; next_due */
+	BELFRY_LIST_SCHEDULES, /* rows by id, after `after_text`; with `ids`: those alone */
+	BELFRY_LIST_REVISIONS, /* rows by id, after `after_text`: id, revision and is_removed alone,
 				   * so that a million are compared without being read */
-	BELFRY_LIST_RUNS,         /* runs newest id first, below `before` where it is not zero */
-	BELFRY_LIST_RUN_IDS,      /* runs: those named in `run_ids` that exist, in their order */
+	BELFRY_LIST_RUNS,      /* runs newest id first, below `before` where it is not zero */
+	BELFRY_LIST_RUN_IDS,   /* runs: those named in `run_ids` that exist, in their order */
 	BELFRY_LIST_INVOCATIONS,  /* invocations: payload of each of `run_ids` that exists */
 	BELFRY_LIST_ATTEMPTS,     /* attempts of `run_ids[0]`, oldest first */
 	BELFRY_LIST_GAPS,         /* gaps of `schedule` that touch [from, to], oldest first */
@@ -364,8 +365,8 @@ struct belfry_list {
 	struct belfry_str schedule; /* RUNS: empty for all; GAPS */
 	uint32_t statuses;          /* RUNS: bit n: status n; 0: all */
 	uint32_t triggers;          /* RUNS: bit n: trigger n; 0: all */
-	belfry_time from;           /* DUE; RUNS: since, of due or creation time; GAPS; INCARNATIONS */
-	belfry_time to;             /* GAPS; 0: no end */
+	belfry_time from; /* DUE; RUNS: since, of due or creation time; GAPS; INCARNATIONS */
+	belfry_time to;   /* GAPS; 0: no end */
 	struct belfry_id before;
 	struct belfry_str after_text;
 	const struct belfry_str *ids;

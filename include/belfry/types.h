@@ -3,7 +3,8 @@
  * Shapes     plain values, passed and copied freely; zero is always a valid "empty".
  * Units      every time is microseconds since 1970-01-01T00:00:00Z, leap seconds not counted
  *            (POSIX); every duration is microseconds.
- * Ownership  a struct belfry_str borrows its bytes: the header that hands one out says until when. */
+ * Ownership  a struct belfry_str borrows its bytes: the header that hands one out says until when.
+ * Since      0.1 */
 #ifndef BELFRY_TYPES_H
 #define BELFRY_TYPES_H
 
