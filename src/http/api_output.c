@@ -4,8 +4,9 @@
 #include "host/runs.h"
 #include "http/api_priv.h"
 
-/* An output is at most as long as the setting output_limit, whose own maximum this is. */
-#define OUTPUT_MAX ((size_t)64 * 1024 * 1024)
+/* An output is at most as long as the setting output_limit, whose own maximum this is, and a mark where
+ * bytes were left out. */
+#define OUTPUT_MAX ((size_t)64 * 1024 * 1024 + 1024)
 
 enum range_kind { RANGE_NONE, RANGE_GOOD, RANGE_OUTSIDE };
 
@@ -92,6 +93,7 @@ static void put_content_range(struct bf_api_call *call, const struct range *rang
 	bf_http_response_put_header(&call->response, "Content-Range", bf_buf_str(&text));
 }
 
+/* `bytes` are those of the range, or the whole. */
 static enum belfry_status answer_bytes(struct bf_api_call *call, const struct range *range,
 		struct belfry_str bytes, uint64_t length, struct belfry_error *err)
 {
@@ -103,21 +105,45 @@ static enum belfry_status answer_bytes(struct bf_api_call *call, const struct ra
 	if (range->kind != RANGE_NONE) {
 		put_content_range(call, range, length);
 	}
-	if (range->kind == RANGE_GOOD) {
-		bytes = bf_str_slice(bytes, (size_t)range->first, (size_t)range->last + 1);
-	} else if (range->kind == RANGE_OUTSIDE) {
-		bytes = (struct belfry_str){0};
-	}
 	bf_buf_append_str(&call->response.body, bytes);
 	return bf_buf_status(&call->response.body) == BELFRY_OK ? BELFRY_OK : bf_api_no_memory(err);
+}
+
+/* What is asked for alone is read: those who follow a command ask for a little, often. An output that grows
+ * meanwhile is answered as long as it was at first; one that was begun anew may be shorter by now. */
+static enum belfry_status answer_output(struct bf_api_call *call, struct belfry_id run,
+		struct belfry_error *err)
+{
+	struct belfry_str bytes = {0};
+	uint64_t length = 0;
+	uint64_t now_length = 0;
+	enum belfry_status status = bf_runs_read_output(call->host, run, 0, 0, &call->arena, &bytes,
+			&length, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	struct range range = parse_range(bf_http_request_header(call->request, "Range"), length);
+	uint64_t first = range.kind == RANGE_GOOD ? range.first : 0;
+	uint64_t last = range.kind == RANGE_GOOD ? range.last + 1 : length;
+	if (range.kind != RANGE_OUTSIDE && last > first) {
+		status = bf_runs_read_output(call->host, run, first,
+				(size_t)BF_MIN(last - first, (uint64_t)OUTPUT_MAX), &call->arena,
+				&bytes, &now_length, err);
+	}
+	if (status == BELFRY_OK && range.kind == RANGE_GOOD && bytes.len == 0) {
+		range.kind = RANGE_OUTSIDE;
+	}
+	if (range.kind == RANGE_GOOD) {
+		range.last = range.first + bytes.len - 1;
+	}
+	return status == BELFRY_OK ? answer_bytes(call, &range, bytes, length, err) : status;
 }
 
 enum belfry_status bf_api_show_output(struct bf_api_call *call, struct belfry_error *err)
 {
 	static const char *const no_parameters[] = {NULL};
 	struct belfry_run run;
-	struct belfry_str bytes = {0};
-	uint64_t length = 0;
 
 	enum belfry_status status = bf_api_check_parameters(call, no_parameters, NULL, err);
 	if (status == BELFRY_OK) {
@@ -126,13 +152,5 @@ enum belfry_status bf_api_show_output(struct bf_api_call *call, struct belfry_er
 	if (status == BELFRY_OK) {
 		status = bf_runs_get(call->host, call->words[0], &call->arena, &run, err);
 	}
-	if (status == BELFRY_OK) {
-		status = bf_runs_read_output(call->host, run.id, 0, OUTPUT_MAX, &call->arena,
-				&bytes, &length, err);
-	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	struct range range = parse_range(bf_http_request_header(call->request, "Range"), length);
-	return answer_bytes(call, &range, bytes, length, err);
+	return status == BELFRY_OK ? answer_output(call, run.id, err) : status;
 }
