@@ -305,7 +305,85 @@ static void thousands_are_reconciled_in_pages(void **state)
 	host_free(host, 0);
 }
 
-/* Whatever place the list has got to, and wherever the new one stands. */
+/* ---- two replicas ------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 20, PAIRS = 40 };
+
+struct replica {
+	struct host *host;
+	struct belfry_schedule schedules[PAIRS];
+	enum belfry_status answer;
+};
+
+static void *reconcile_main(void *data)
+{
+	struct replica *replica = data;
+
+	replica->answer = reconcile(replica->host, replica->schedules, PAIRS);
+	return NULL;
+}
+
+static void fill_round(struct belfry_schedule *schedules, char (*ids)[8], int64_t round)
+{
+	for (size_t i = 0; i < PAIRS; i++) {
+		/* Some stay, some change, some come, some go with each round. */
+		bool is_new = i % 4 == 3;
+		unsigned of_round = is_new ? (unsigned)round : 0;
+		(void)snprintf(ids[i], sizeof(ids[i]), "%02u-%02u", (unsigned)i % 100u,
+				of_round % 100u);
+		schedules[i] = schedule_of(ids[i], i % 4 == 1 ? round + 1 : 1, "0 0 1 1 *");
+		schedules[i].flags = i % 4 == 2 ? 0 : BELFRY_SCHEDULE_F_ENABLED;
+	}
+}
+
+static void expect_round(struct host *host, const struct belfry_schedule *schedules, int64_t round)
+{
+	char id[8];
+
+	for (size_t i = 0; i < PAIRS; i++) {
+		struct belfry_schedule_state known = state_of(host, schedules[i].id.ptr);
+		bool is_enabled = schedules[i].flags != 0;
+		assert_true(known.is_known);
+		assert_int_equal(known.revision, schedules[i].revision);
+		assert_int_equal(known.next_due != BELFRY_TIME_NEVER, is_enabled);
+		/* That of the round before is gone. */
+		(void)snprintf(id, sizeof(id), "%02u-%02u", (unsigned)i % 100u,
+				(unsigned)(round - 1) % 100u);
+		assert_true(i % 4 != 3 || round == 0 || !state_of(host, id).is_known);
+	}
+}
+
+static void t077_two_replicas_that_reconcile_at_once_come_to_the_same(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_run_query query = {.size = sizeof(query), .limit = 1};
+	struct replica replicas[2] = {{.host = host_new(*state)}, {.host = host_new(*state)}};
+	static char ids[2][PAIRS][8];
+
+	host_start(replicas[0].host); /* one dispatches, the other does not: it makes no difference */
+	for (int64_t round = 0; round < ROUNDS; round++) {
+		pthread_t threads[2];
+		for (size_t i = 0; i < 2; i++) {
+			fill_round(replicas[i].schedules, ids[i], round);
+			assert_int_equal(pthread_create(&threads[i], NULL, reconcile_main,
+							 &replicas[i]),
+					0);
+		}
+		for (size_t i = 0; i < 2; i++) {
+			assert_int_equal(pthread_join(threads[i], NULL), 0);
+			assert_int_equal(replicas[i].answer, BELFRY_OK);
+		}
+		expect_round(replicas[round % 2].host, replicas[0].schedules, round);
+	}
+	assert_int_equal(belfry_scheduler_list_runs(replicas[1].host->scheduler, &query, &arena,
+					 NULL),
+			BELFRY_OK);
+	assert_int_equal(query.count, 0);
+	host_free(replicas[0].host, 0);
+	host_free(replicas[1].host, 0);
+}
+
+/* Whatever place the list has got to, and wherever the new one stands; put by another replica. */
 static void t079_what_is_put_while_an_older_list_is_read_survives(void **state)
 {
 	enum { COUNT = 1500 };
@@ -314,6 +392,7 @@ static void t079_what_is_put_while_an_older_list_is_read_survives(void **state)
 	static const size_t moments[] = {0, 1, 999, 1000, 1001, 1499, 1500};
 	static const char *const news[] = {"a", "s0500x", "s0999x", "s1000x", "s1400x", "z"};
 	struct host *host = host_new(*state);
+	struct host *other = host_new(*state);
 
 	for (size_t i = 0; i < COUNT; i++) {
 		(void)snprintf(ids[i], sizeof(ids[i]), "s%04u", (unsigned)i % 10000u);
@@ -327,7 +406,7 @@ static void t079_what_is_put_while_an_older_list_is_read_survives(void **state)
 			struct list list = {.schedules = schedules,
 					.count = COUNT,
 					.end = BELFRY_NEVER,
-					.host = host,
+					.host = other,
 					.put = &put,
 					.put_at = moments[m]};
 			assert_int_equal(reconcile_list(host, &list), BELFRY_OK);
@@ -337,6 +416,25 @@ static void t079_what_is_put_while_an_older_list_is_read_survives(void **state)
 			assert_false(state_of(host, news[n]).is_known);
 		}
 	}
+	host_free(host, 0);
+	host_free(other, 0);
+}
+
+/* A list that cannot be read starts nothing and stops nothing: what is there fires as before. */
+static void b22_a_reconcile_that_fails_changes_nothing_before_or_after_start(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule there = schedule_of("a", 1, "* * * * * *");
+	struct list list = {.end = BELFRY_UNAVAILABLE};
+
+	assert_int_equal(reconcile(host, &there, 1), BELFRY_OK);
+	assert_int_equal(reconcile_list(host, &list), BELFRY_UNAVAILABLE);
+	host_start(host);
+	size_t some = 2;
+	wait_until(host, has_calls, &some, "it fires");
+	assert_int_equal(reconcile_list(host, &list), BELFRY_UNAVAILABLE);
+	some = host_call_count(host) + 2;
+	wait_until(host, has_calls, &some, "it goes on");
 	host_free(host, 0);
 }
 
@@ -377,7 +475,9 @@ int run_reconcile_tests(void)
 			CASE(a_list_that_is_not_ordered_changes_nothing),
 			CASE(a_list_that_breaks_off_removes_nothing),
 			CASE(thousands_are_reconciled_in_pages),
+			CASE(t077_two_replicas_that_reconcile_at_once_come_to_the_same),
 			CASE(t079_what_is_put_while_an_older_list_is_read_survives),
+			CASE(b22_a_reconcile_that_fails_changes_nothing_before_or_after_start),
 			CASE(b22_before_and_after_start_the_result_is_the_same),
 	};
 	return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);

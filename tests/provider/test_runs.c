@@ -645,6 +645,55 @@ static void t064_t087_remove_ends_what_has_not_started_and_is_idempotent(void **
 	host_free(host, 0);
 }
 
+static void t064_a_run_that_has_begun_goes_on_after_the_removal(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, HOLD_SESSION);
+	struct belfry_id id = host_run_now(host, "a");
+
+	wait_until(host, run_is_held, &id, "the call is open");
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 2, NULL), BELFRY_OK);
+	assert_int_equal(host_run(host, id, &arena).state, BELFRY_RUN_DISPATCHING);
+	struct belfry_reply *reply = host->held[0];
+	host->held_count = 0;
+	host_behave(host, ANSWER);
+	assert_int_equal(belfry_reply_session(&reply, BF_STR("s")), BELFRY_OK);
+	struct belfry_run run = run_to_its_end(host, id, &arena);
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	assert_true(bf_str_equal(run.session, BF_STR("s")));
+	host_free(host, 0);
+}
+
+/* Its definition is deleted: whoever applies it late has a lower revision, and is told that all is well. */
+static void t087_an_apply_of_a_deleted_definition_leaves_it_deleted(void **state)
+{
+	struct host *host = host_new(*state);
+	struct belfry_schedule s = schedule_of("a", 1, "* * * * * *");
+
+	host_start(host);
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 5, NULL), BELFRY_OK);
+	/* Never known, and deleted all the same. */
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("b"), 5, NULL), BELFRY_OK);
+	for (int64_t revision = 1; revision <= 5; revision++) {
+		s.revision = revision;
+		s.id = BF_STR("a");
+		assert_int_equal(host_apply(host, &s), BELFRY_OK);
+		s.id = BF_STR("b");
+		assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	}
+	wait_until(host, all_are_over, NULL, "started Runs end");
+	belfry_time quiet = now_wall();
+	wait_past(host, quiet + 1500 * BELFRY_MILLISECOND);
+	assert_int_equal(scheduled_calls_after(host, quiet), 0);
+	/* A new definition is another matter. */
+	s.revision = 6;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	size_t more = host_call_count(host) + 1;
+	wait_until(host, has_calls, &more, "it fires");
+	host_free(host, 0);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
 static void t071_t072_a_refused_edit_leaves_everything_as_it_was(void **state)
@@ -762,6 +811,8 @@ int run_runs_tests(void)
 			BOTH(t045_t047_t048_after_a_disable_nothing_scheduled_starts),
 			BOTH(t049_200_races_of_disable_against_starts),
 			BOTH(t064_t087_remove_ends_what_has_not_started_and_is_idempotent),
+			BOTH(t064_a_run_that_has_begun_goes_on_after_the_removal),
+			BOTH(t087_an_apply_of_a_deleted_definition_leaves_it_deleted),
 			BOTH(t071_t072_a_refused_edit_leaves_everything_as_it_was),
 			BOTH(t067_t068_t069_the_ceiling_counts_the_enabled),
 			BOTH(t065_t066_with_the_store_down_every_call_answers_unavailable),
