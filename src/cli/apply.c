@@ -215,15 +215,15 @@ static enum belfry_status put_places(const struct set *set, json_t *items, struc
 	return BELFRY_OK;
 }
 
-static enum belfry_status show(struct bf_cli *cli, json_t *items, bool is_dry_run,
+static enum belfry_status show(struct bf_cli *cli, json_t *items, bool is_dry_run, bool is_done,
 		struct belfry_error *err)
 {
 	if (!cli->is_json) {
-		return bf_apply_show(cli, items, is_dry_run, err);
+		return bf_apply_show(cli, items, is_dry_run, is_done, err);
 	}
 	BF_CLEANUP(bf_cleanup_json)
-	json_t *answer = json_pack("{s:b, s:o, s:O}", "dry_run", is_dry_run, "counts",
-			bf_apply_counts(items), "items", items);
+	json_t *answer = json_pack("{s:b, s:b, s:o, s:O}", "dry_run", is_dry_run, "done", is_done,
+			"counts", bf_apply_counts(items), "items", items);
 	return bf_cli_put_json(cli, answer, err);
 }
 
@@ -247,6 +247,7 @@ static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *ar
 	BF_CLEANUP(set_fini) struct set set = {0};
 	BF_CLEANUP(bf_cleanup_json) json_t *items = NULL;
 	bool is_dry_run = bf_args_has(args, "dry-run");
+	bool is_done = false;
 	enum belfry_status status = refuse_later(args, err);
 
 	if (status == BELFRY_OK) {
@@ -257,7 +258,9 @@ static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *ar
 				"there is no deployment in it: `belfry export` shows the form");
 	}
 	if (status == BELFRY_OK) {
-		status = bf_apply_send(cli, set.deployments, is_dry_run, &items, err);
+		status = bf_apply_send(cli, set.deployments,
+				is_dry_run ? BF_APPLY_LOOK : BF_APPLY_LOOK_AND_DO, &items, &is_done,
+				err);
 	}
 	if (status == BELFRY_OK) {
 		status = put_places(&set, items, err);
@@ -266,7 +269,7 @@ static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *ar
 		return status;
 	}
 	cli->exit_status = bf_apply_count(items, "refused") > 0 ? 1 : 0;
-	return show(cli, items, is_dry_run, err);
+	return show(cli, items, is_dry_run, is_done, err);
 }
 
 static const struct bf_option options[] = {

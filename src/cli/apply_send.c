@@ -99,28 +99,26 @@ static enum belfry_status send_all(struct bf_cli *cli, const json_t *deployments
 	return status;
 }
 
-static bool is_one_part(const json_t *deployments)
-{
-	size_t at = 0;
-	BF_CLEANUP(bf_cleanup_json) json_t *first = take_part(deployments, &at);
-
-	return at >= json_array_size(deployments);
-}
-
-enum belfry_status bf_apply_send(struct bf_cli *cli, const json_t *deployments, bool is_dry_run,
-		json_t **ret_items, struct belfry_error *err)
+enum belfry_status bf_apply_send(struct bf_cli *cli, const json_t *deployments,
+		enum bf_apply_mode mode, json_t **ret_items, bool *ret_is_done,
+		struct belfry_error *err)
 {
 	BF_CLEANUP(bf_cleanup_json) json_t *looked = NULL;
 
-	if (!is_dry_run && !is_one_part(deployments)) {
+	*ret_is_done = false;
+	if (mode != BF_APPLY_DO) {
 		enum belfry_status status = send_all(cli, deployments, true, &looked, err);
 
-		if (status != BELFRY_OK || bf_apply_count(looked, "refused") > 0) {
-			*ret_items = json_incref(looked);
+		if (status != BELFRY_OK) {
 			return status;
 		}
+		if (mode == BF_APPLY_LOOK || bf_apply_count(looked, "refused") > 0) {
+			*ret_items = json_incref(looked);
+			return BELFRY_OK;
+		}
 	}
-	return send_all(cli, deployments, is_dry_run, ret_items, err);
+	*ret_is_done = true;
+	return send_all(cli, deployments, false, ret_items, err);
 }
 
 size_t bf_apply_count(const json_t *items, const char *outcome)

@@ -4,20 +4,29 @@
 
 #include "cli/cli.h"
 
-/* Sends `deployments` (an array) in parts, as large as the server takes, with progress on a terminal. A
- * set of several parts is looked at as a whole by a dry run first, so that a refusal changes nothing.
+/* Looking is a dry run; it goes first, so that a refusal changes nothing, and the answer to what was done
+ * then tells what came to be. */
+enum bf_apply_mode {
+	BF_APPLY_LOOK,
+	BF_APPLY_DO, /* the caller has looked */
+	BF_APPLY_LOOK_AND_DO
+};
+
+/* Sends `deployments` (an array) in parts, as large as the server takes, with progress on a terminal.
  * A refusal of single deployments is an answer: *ret_items (json_decref) has one item for each, in order,
- * with an outcome (interface.md). */
+ * with an outcome (interface.md). *ret_is_done: they were sent to be carried out, and what is not refused
+ * is there. */
 BF_MUST_CHECK enum belfry_status bf_apply_send(struct bf_cli *cli, const json_t *deployments,
-		bool is_dry_run, json_t **ret_items, struct belfry_error *err);
+		enum bf_apply_mode mode, json_t **ret_items, bool *ret_is_done,
+		struct belfry_error *err);
 
 /* How many items have this outcome. */
 size_t bf_apply_count(const json_t *items, const char *outcome);
 
 /* What changes member by member, the due times that appear and vanish, and a table at the end. Items that
- * stay as they are count alone. */
+ * stay as they are count alone. `is_done`: of bf_apply_send. */
 BF_MUST_CHECK enum belfry_status bf_apply_show(struct bf_cli *cli, const json_t *items,
-		bool is_dry_run, struct belfry_error *err);
+		bool is_dry_run, bool is_done, struct belfry_error *err);
 
 /* {"created": 1, ...}: a new object, NULL: no memory. */
 json_t *bf_apply_counts(const json_t *items);

@@ -164,10 +164,24 @@ static enum belfry_status show_table(struct bf_cli *cli, const json_t *items,
 	return BELFRY_OK;
 }
 
+/* What the sums are worth. */
+static const char *closing_words(size_t refused, bool is_dry_run, bool is_done)
+{
+	if (is_dry_run) {
+		return " (a dry run: nothing was done)";
+	}
+	if (refused == 0) {
+		return "";
+	}
+	return is_done ? " (what is not refused is done; the same again goes on)"
+		       : " (nothing was done: mend what is refused, or leave it out)";
+}
+
 enum belfry_status bf_apply_show(struct bf_cli *cli, const json_t *items, bool is_dry_run,
-		struct belfry_error *err)
+		bool is_done, struct belfry_error *err)
 {
 	enum belfry_status status = BELFRY_OK;
+	size_t refused = bf_apply_count(items, "refused");
 
 	for (size_t i = 0; i < json_array_size(items) && status == BELFRY_OK; i++) {
 		status = show_item(cli, json_array_get(items, i), err);
@@ -180,7 +194,7 @@ enum belfry_status bf_apply_show(struct bf_cli *cli, const json_t *items, bool i
 	}
 	(void)fprintf(cli->out, "%zu created, %zu changed, %zu unchanged, %zu refused%s\n",
 			bf_apply_count(items, "created"), bf_apply_count(items, "changed"),
-			bf_apply_count(items, "unchanged"), bf_apply_count(items, "refused"),
-			is_dry_run ? " (a dry run: nothing was done)" : "");
+			bf_apply_count(items, "unchanged"), refused,
+			closing_words(refused, is_dry_run, is_done));
 	return status;
 }

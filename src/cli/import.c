@@ -19,6 +19,7 @@ struct import {
 	const char *file;
 	bool is_dry_run;
 	bool is_asked; /* the server answered */
+	bool is_done;  /* what was not refused was sent to be carried out */
 	struct bf_import local;
 	json_t *items; /* owned; the server's answers, NULL: none */
 	struct bf_buf zone;
@@ -169,8 +170,8 @@ static enum belfry_status put_answers(json_t *items, const json_t *answers,
 
 static enum belfry_status ask(struct import *import, struct belfry_error *err)
 {
-	enum belfry_status status = bf_apply_send(import->cli, import->local.deployments, true,
-			&import->items, err);
+	enum belfry_status status = bf_apply_send(import->cli, import->local.deployments,
+			BF_APPLY_LOOK, &import->items, &import->is_done, err);
 
 	import->is_asked = status == BELFRY_OK;
 	for (size_t i = 0; status == BELFRY_OK && i < json_array_size(import->items); i++) {
@@ -191,7 +192,8 @@ static enum belfry_status apply(struct import *import, struct belfry_error *err)
 	if (json_array_size(good) == 0) {
 		return BELFRY_OK;
 	}
-	enum belfry_status status = bf_apply_send(import->cli, good, false, &answers, err);
+	enum belfry_status status = bf_apply_send(import->cli, good, BF_APPLY_DO, &answers,
+			&import->is_done, err);
 	return status == BELFRY_OK ? put_answers(import->items, answers, err) : status;
 }
 
@@ -302,7 +304,8 @@ static enum belfry_status show(const struct import *import, struct belfry_error 
 
 	if (status == BELFRY_OK && json_array_size(import->items) > 0) {
 		(void)fputc('\n', import->cli->out);
-		status = bf_apply_show(import->cli, import->items, import->is_dry_run, err);
+		status = bf_apply_show(import->cli, import->items, import->is_dry_run,
+				import->is_done, err);
 	}
 	show_allow(import);
 	return status;

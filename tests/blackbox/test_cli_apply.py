@@ -51,7 +51,8 @@ def test_yaml_is_sent_as_the_core_schema_reads_it(server, write):
     result = belfry('apply', write(SET), url=server.url)
     assert (result.returncode, result.stderr) == (0, '')
     deployments, dry = sent(server)
-    assert dry == [False]
+    assert dry == [True, False]
+    assert deployments[2:] == deployments[:2]
     assert deployments[0]['prompt'] == 'on\n12:30\n'
     assert deployments[1]['name'] == 'no'
     assert deployments[1]['labels'] == {'on': 'yes', 'version': '1.0'}
@@ -67,15 +68,15 @@ def test_yaml_is_sent_as_the_core_schema_reads_it(server, write):
     (f'---\n{json.dumps(ONE)}\n---\n', 'documents.yaml')])
 def test_json_is_taken_too_and_a_document_may_be_one_deployment(server, write, text, name):
     assert belfry('apply', write(text, name), url=server.url).returncode == 0
-    assert sent(server)[0] in ([ONE], [{**ONE, 'prompt': '\U0001f600'}])
+    assert sent(server)[0][-1] in (ONE, {**ONE, 'prompt': '\U0001f600'})
 
 
 def test_several_files_and_standard_input_are_one_set(server, write):
     first = write(json.dumps(ONE), 'a.json')
     result = belfry('apply', first, '-', url=server.url, stdin='name: two\nrule: {cron: "* * * * *"}\n')
     assert result.returncode == 0
-    assert [d['name'] for d in sent(server)[0]] == ['one', 'two']
-    assert len(server.fake.asked('POST', '/v1/apply')) == 1
+    assert [d['name'] for d in sent(server)[0]] == ['one', 'two'] * 2
+    assert sent(server)[1] == [True, False]
 
 
 def test_a_dry_run_is_asked_for_and_says_so(server, write):
@@ -104,8 +105,23 @@ def test_what_the_server_refuses_is_named_with_its_place(server, write):
         'code': 'INVALID_SCHEDULE', 'detail': 'every: too often', 'pointer': '/rule/every'}}}
     result = belfry('apply', write(SET), url=server.url)
     assert result.returncode == 1
+    assert sent(server)[1] == [True]
+    assert result.stdout.endswith('1 refused (nothing was done: mend what is refused, or leave it out)\n')
     line = next(l for l in result.stdout.splitlines() if l.startswith('no '))
     assert 'set.yaml:9' in line and 'every: too often (at /rule/every)' in line
+
+
+def test_what_fails_on_the_way_leaves_what_came_before(server, write):
+    def answer(request):
+        server.fake.outcomes = {} if request.query else {
+            'no': {'outcome': 'refused', 'error': {'code': 'CONFLICT', 'detail': 'taken in between'}}}
+        return server.fake.apply(request)
+    server.fake.answers[('POST', '/v1/apply')] = answer
+    result = belfry('apply', write(SET), url=server.url)
+    assert result.returncode == 1
+    assert result.stdout.endswith('1 created, 0 changed, 0 unchanged, 1 refused '
+                                  '(what is not refused is done; the same again goes on)\n')
+    assert json.loads(belfry('apply', write(SET), '--json', url=server.url).stdout)['done'] is True
 
 
 def test_a_large_set_goes_in_parts_and_is_looked_at_as_a_whole_first(server, write):
