@@ -12,6 +12,7 @@ int main(void)
 	}
 	failed += scene_due_tests();
 	failed += scene_dispatch_tests();
+	failed += scene_ends_tests();
 	failed += scene_host_tests();
 	failed += scene_belfry_tests();
 	belfry_zones_free(scene_zones);

@@ -76,6 +76,7 @@ void trap(struct scene *scene, enum bf_sim_op op, int record, enum bf_sim_fate f
 /* Each file's group. */
 int scene_due_tests(void);
 int scene_dispatch_tests(void);
+int scene_ends_tests(void);
 int scene_host_tests(void);
 int scene_belfry_tests(void);
 
