@@ -173,14 +173,15 @@ enum belfry_status bf_resolve_time(struct bf_cli *cli, const char *what, const c
 	return bf_timearg_parse(cli, what, text, copy, ret_time, err);
 }
 
-static enum belfry_status get_last(struct bf_cli *cli, struct belfry_str deployment,
-		json_t **ret_run, struct belfry_error *err)
+static enum belfry_status get_last(struct bf_cli *cli, const json_t *deployment, json_t **ret_run,
+		struct belfry_error *err)
 {
+	struct belfry_str name = bf_member(deployment, "name");
 	BF_CLEANUP(bf_buf_fini) struct bf_buf path = {0};
 	BF_CLEANUP(bf_cleanup_json) json_t *items = NULL;
 
 	bf_buf_append_text(&path, "/v1/deployments/");
-	bf_client_encode(&path, deployment);
+	bf_client_encode(&path, bf_member(deployment, "id"));
 	bf_buf_append_text(&path, "/runs");
 	if (bf_buf_status(&path) != BELFRY_OK) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
@@ -191,7 +192,8 @@ static enum belfry_status get_last(struct bf_cli *cli, struct belfry_str deploym
 	}
 	if (json_array_size(items) == 0) {
 		return bf_error_set(err, BELFRY_NOT_FOUND,
-				"it has no Run yet: `belfry trigger` makes one");
+				"\"%.*s\" has no Run yet: `belfry trigger` makes one",
+				(int)BF_MIN(name.len, (size_t)100), name.ptr);
 	}
 	return bf_resolve_get(cli, "runs", bf_member(json_array_get(items, 0), "id"), ret_run, err);
 }
@@ -214,9 +216,11 @@ static enum belfry_status get_by_due(struct bf_cli *cli, const json_t *deploymen
 	belfry_id_format(id, text);
 	status = bf_resolve_get(cli, "runs", bf_str(text), ret_run, err);
 	if (status == BELFRY_NOT_FOUND) {
+		struct belfry_str name = bf_member(deployment, "name");
+
 		return bf_error_set(err, BELFRY_NOT_FOUND,
-				"there is no Run due at %.60s: `belfry why` tells the reason",
-				time);
+				"\"%.*s\" has no Run due at %.60s: `belfry why` tells the reason",
+				(int)BF_MIN(name.len, (size_t)100), name.ptr, time);
 	}
 	return status;
 }
@@ -244,7 +248,7 @@ enum belfry_status bf_resolve_run(struct bf_cli *cli, const char *text, json_t *
 		return status;
 	}
 	if (strcmp(at + 1, "last") == 0) {
-		return get_last(cli, bf_member(deployment, "id"), ret_run, err);
+		return get_last(cli, deployment, ret_run, err);
 	}
 	return get_by_due(cli, deployment, at + 1, ret_run, err);
 }
