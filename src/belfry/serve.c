@@ -159,7 +159,8 @@ static enum belfry_status read_programs(const struct bf_args *args,
 		}
 		if (*ret_count == PROGRAMS_MAX) {
 			return bf_error_set(err, BELFRY_USAGE,
-					"--allow-exec: at most %d programs are taken", PROGRAMS_MAX);
+					"--allow-exec: at most %d programs are taken",
+					PROGRAMS_MAX);
 		}
 		programs[(*ret_count)++] = text;
 	}

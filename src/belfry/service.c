@@ -1,9 +1,14 @@
 /* Putting a host together, and taking it apart in the order that is safe: first nobody asks any more,
  * then nothing is called any more, then nothing is stored any more. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* realpath */
+#endif
 #include "belfry/service.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -31,6 +36,7 @@ struct bf_service {
 	struct bf_api api;
 	struct bf_http_server *server;
 	char url[96];
+	char data_path[PATH_MAX]; /* of the data folder, absolute */
 };
 
 /* ---- the data folder and its store ------------------------------------------------------------- */
@@ -189,6 +195,12 @@ static enum belfry_status make_targets(struct bf_service *service, struct belfry
 static enum belfry_status make_host(struct bf_service *service, struct belfry_error *err)
 {
 	const struct bf_service_options *o = &service->options;
+	const struct bf_host_exec exec = {
+			.data_folder = service->data_path,
+			.programs = o->programs,
+			.program_count = o->program_count,
+			.secrets = service->secrets,
+	};
 	struct bf_host_options options = {
 			.size = sizeof(options),
 			.env = o->env,
@@ -197,10 +209,16 @@ static enum belfry_status make_host(struct bf_service *service, struct belfry_er
 			.zones = service->zones,
 			.webhook = service->webhook,
 			.allow = o->allow,
+			.exec = &exec,
 			.settings = o->settings,
 			.version = o->version,
 			.events = service->events,
 	};
+
+	if (realpath(o->data_folder, service->data_path) == NULL) {
+		return bf_error_set(err, BELFRY_CONFIGURATION, "the folder %s cannot be used (%s)",
+				o->data_folder, strerror(errno));
+	}
 	enum belfry_status status = bf_host_new(&options, &service->host, err);
 
 	return status == BELFRY_OK ? bf_host_start(service->host, err) : status;

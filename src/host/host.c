@@ -15,6 +15,29 @@
 #include "host/reconcile.h"
 #include "store/store.h"
 
+/* Also where nothing is allowed any more: what an earlier start left is looked after. */
+static enum belfry_status make_exec(struct bf_host *host, struct belfry_error *err)
+{
+	const struct bf_host_exec *exec = host->options.exec; /* borrowed for this call alone */
+	host->allowed = (struct bf_exec_allowed){exec->programs, exec->program_count};
+	const struct bf_exec_options options = {
+			.size = sizeof(options),
+			.env = host->options.env,
+			.outputs = host->outputs,
+			.store = host->options.store,
+			.scheduler = host->options.scheduler,
+			.secrets = exec->secrets,
+			.data_folder = exec->data_folder,
+			.program = exec->supervisor,
+			.allowed = &host->allowed,
+			.concurrent = (unsigned)host->settings.exec_concurrent,
+			.output_limit = (uint64_t)host->settings.output_limit,
+	};
+
+	host->options.exec = NULL;
+	return bf_exec_new(&options, &host->exec, err);
+}
+
 enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_host **ret_host,
 		struct belfry_error *err)
 {
@@ -45,6 +68,9 @@ enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_
 	bf_host_tend_init(host);
 	enum belfry_status status = bf_outputs_new(options->store, options->env, &host->outputs,
 			err);
+	if (status == BELFRY_OK && options->exec != NULL) {
+		status = make_exec(host, err);
+	}
 	if (status != BELFRY_OK) {
 		bf_host_free(host);
 		return status;
@@ -59,6 +85,7 @@ void bf_host_free(struct bf_host *host)
 		return;
 	}
 	(void)bf_host_stop(host, NULL); /* what is still open goes on at the next start */
+	bf_exec_free(host->exec);       /* its jobs are done by the next */
 	bf_outputs_free(host->outputs);
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_destroy(&host->locks[i]); /* nobody holds it */
@@ -95,6 +122,13 @@ enum belfry_status bf_host_start(struct bf_host *host, struct belfry_error *err)
 		explain_refusal(err,
 				"the stored deployments could not be handed to the scheduler: ");
 		return status;
+	}
+	if (host->exec != NULL) {
+		status = bf_exec_recover(host->exec, err);
+		if (status != BELFRY_OK) {
+			explain_refusal(err, "what commands left could not be read: ");
+			return status;
+		}
 	}
 	status = belfry_scheduler_start(host->options.scheduler, &host->handler, err);
 	if (status != BELFRY_OK) {

@@ -24,6 +24,15 @@ struct bf_events; /* host/events.h */
 struct bf_host;
 struct bf_store; /* store/store.h */
 
+/* What commands need (the target `exec`). */
+struct bf_host_exec {
+	const char *data_folder;     /* absolute: of Sessions and of what supervisors write */
+	const char *const *programs; /* that are allowed (--allow-exec) */
+	size_t program_count;
+	const struct bf_secrets *secrets;
+	const char *supervisor; /* the program; NULL: this one (exec_supervisor.h) */
+};
+
 struct bf_host_options {
 	size_t size;
 	const struct bf_env *env;           /* borrowed until free, like all that follows */
@@ -32,6 +41,7 @@ struct bf_host_options {
 	struct belfry_zones *zones;
 	struct bf_webhook *webhook;         /* NULL: this host calls no target, Runs fail */
 	const struct bf_allow_list *allow;  /* NULL: public addresses alone */
+	const struct bf_host_exec *exec;    /* itself copied; NULL: no command is run */
 	const struct bf_settings *settings; /* copied */
 	const char *version;                /* copied: of this program, for metrics */
 	struct bf_events *events;           /* told of each change; NULL: nobody is */
