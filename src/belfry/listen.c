@@ -1,5 +1,5 @@
-/* Reading --listen. Beyond loopback everything goes unencrypted until TLS is built, so the operator has to
- * say that a proxy does it; that a token is needed too is the caller's (serve.c). A name other than
+/* Reading --listen. Beyond loopback everything goes unencrypted until TLS is built, so the operator has
+ * to say that a proxy does it; that a token is needed too is the caller's (serve.c). A name other than
  * localhost counts as beyond loopback, whatever it means today, and is looked up only once that is
  * allowed. */
 #ifndef _GNU_SOURCE

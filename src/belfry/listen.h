@@ -13,9 +13,9 @@ struct bf_listen {
 	uint16_t port;    /* 0: a free one */
 };
 
-/* "127.0.0.1:80", "[::1]:80", "localhost:80", "NAME:80". Beyond loopback only where is_plain_http says that
- * a proxy in front does TLS: else BELFRY_CONFIGURATION, and the message has both remedies. A name is looked up then, and must
- * have one address. BELFRY_USAGE: it is none of these. */
+/* "127.0.0.1:80", "[::1]:80", "localhost:80", "NAME:80". Beyond loopback only where is_plain_http says
+ * that a proxy in front does TLS: else BELFRY_CONFIGURATION, and the message has both remedies. A name
+ * is looked up then, and must have one address. BELFRY_USAGE: it is none of these. */
 BF_MUST_CHECK enum belfry_status bf_listen_read(const char *text, bool is_plain_http,
 		struct bf_listen *ret_listen, struct belfry_error *err);
 /* By its numbers: a name that begins like an address may lead anywhere. */

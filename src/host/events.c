@@ -5,7 +5,8 @@
  *             again since. Between two publications the log only loses entries, at its old end, so a
  *             reader that comes at any moment finds what it has not seen, however often that changes.
  *             A reader whose position is below `floor` may have missed an entry that was dropped.
- *             A change that finds nobody listening is forgotten: a reader joins first, and is then told to read.
+ *             A change that finds nobody listening is forgotten: a reader joins first, and is then
+ *             told to read.
  * Not here    threads and clients (http/api_events.c). */
 #include "host/events.h"
 

@@ -1,8 +1,8 @@
 /* Making, writing and reading the first token.
  *
  * Invariants  the file appears under its name whole, with its mode, and over nothing that was there (a
- *             link, which fails where the name is taken): a crash leaves no half of it. What is read is a regular file of
- *             our own user that nobody else may read or write.
+ *             link, which fails where the name is taken): a crash leaves no half of it. What is read is
+ *             a regular file of our own user that nobody else may read or write.
  * Not here    who knows which token (tokens.c). */
 #include "host/token_file.h"
 

@@ -197,8 +197,9 @@ BF_MUST_CHECK enum belfry_status bf_http_server_start(const struct bf_http_serve
 /* The port that it listens on. */
 uint16_t bf_http_server_port(const struct bf_http_server *server);
 
-/* Ends it: ends every stream, lets what was begun be answered for stop_time while everything new gets 503 and is closed,
- * answers the rest with 503, waits for the workers, closes all connections and frees the server. NULL is allowed. Blocks.
+/* Ends it: ends every stream, lets what was begun be answered for stop_time while everything new gets 503
+ * and is closed, answers the rest with 503, waits for the workers, closes all connections and frees the
+ * server. NULL is allowed. Blocks.
  * Requests that somebody still holds stay valid until they are answered; those answers are dropped. */
 void bf_http_server_stop(struct bf_http_server *server);
 

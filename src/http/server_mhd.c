@@ -2,9 +2,9 @@
  * epoll loop in each of a few threads; everything here runs in them, except start, stop and wake.
  *
  * A connection that waits for its answer is suspended. The library's rule: it may be suspended from
- * inside the request callback alone (a stream: from its reader, server_mhd_stream.c), and the test "is there an answer?" and the suspension must be one
- * step, or the wake-up of an answer in between is lost. request->lock makes them one (finish,
- * bf_http_respond).
+ * inside the request callback alone (a stream: from its reader, server_mhd_stream.c), and the test "is
+ * there an answer?" and the suspension must be one step, or the wake-up of an answer in between is lost.
+ * request->lock makes them one (finish, bf_http_respond).
  *
  * Known faults of version 0.9.75 that are dealt with here and in server_head.c:
  *   - it stops at a NUL in a header, and joins folded lines wrongly: bf_http_head_check_raw;

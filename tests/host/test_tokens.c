@@ -221,8 +221,7 @@ static void b15_the_store_holds_no_token(void **state)
 	bf_tokens_close(open_tokens(&place, true, false, BF_TOKENS_MADE));
 	read_file(&place, text);
 	query.limit = 10;
-	assert_int_equal(bf_store_document_list(place.host.store, &query, &arena, &err),
-			BELFRY_OK);
+	assert_int_equal(bf_store_document_list(place.host.store, &query, &arena, &err), BELFRY_OK);
 	assert_int_equal(query.count, 1);
 	const struct belfry_document *document = &query.documents[0];
 	assert_true(bf_str_equal(document->name, BF_STR("admin")));
