@@ -10,17 +10,44 @@
 #include "host/deployments.h"
 #include "host/host_priv.h"
 
+/* A deployment that was deleted is found by its Runs, as long as these are kept; one that never was has
+ * none. */
+static enum belfry_status list_deleted(struct bf_host *host, struct belfry_run_query *query,
+		struct belfry_arena *arena, struct belfry_error *err)
+{
+	struct belfry_run_query any = {.size = sizeof(any),
+			.schedule = query->schedule,
+			.limit = 1};
+	struct belfry_id id;
+
+	if (belfry_id_parse(query->schedule, &id) != BELFRY_OK) {
+		return bf_record_not_found(err);
+	}
+	enum belfry_status status = belfry_scheduler_list_runs(host->options.scheduler, &any, arena,
+			err);
+	if (status == BELFRY_CANNOT || (status == BELFRY_OK && any.count == 0)) {
+		return bf_record_not_found(err);
+	}
+	return status != BELFRY_OK
+			? status
+			: belfry_scheduler_list_runs(host->options.scheduler, query, arena, err);
+}
+
 enum belfry_status bf_runs_list(struct bf_host *host, struct belfry_run_query *query,
 		struct belfry_arena *arena, struct belfry_error *err)
 {
+	enum belfry_status status = BELFRY_OK;
+
 	query->size = sizeof(*query);
 	if (query->schedule.len > 0) {
-		enum belfry_status status = bf_deployments_check_id(host, query->schedule, err);
-		if (status != BELFRY_OK) {
-			return status;
-		}
+		status = bf_deployments_check_id(host, query->schedule, err);
 	}
-	return belfry_scheduler_list_runs(host->options.scheduler, query, arena, err);
+	if (status == BELFRY_NOT_FOUND) {
+		return list_deleted(host, query, arena, err);
+	}
+	return status != BELFRY_OK
+			? status
+			: belfry_scheduler_list_runs(host->options.scheduler, query, arena, err);
 }
 
 enum belfry_status bf_runs_get(struct bf_host *host, struct belfry_str id,

@@ -9,7 +9,8 @@
 #define BF_REQUEST_KEY_BYTES 255
 #define BF_DUE_MAX           200
 
-/* query->schedule: a deployment's id (checked here), or empty for all. */
+/* query->schedule: a deployment's id, or empty for all. One that was deleted has its Runs still;
+ * BELFRY_NOT_FOUND: there never was one, or no Run of it is kept. */
 BF_MUST_CHECK enum belfry_status bf_runs_list(struct bf_host *host, struct belfry_run_query *query,
 		struct belfry_arena *arena, struct belfry_error *err);
 

@@ -161,6 +161,32 @@ static void a_removal_of_another_revision_marks_nothing(void **state)
 	assert_non_null(fake_find_schedule(&f->fake, id));
 }
 
+/* --- what stays --- */
+
+static size_t count_runs(struct host_fixture *f, const char *id, uint32_t statuses)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_run_query query = {.schedule = bf_str(id), .statuses = statuses, .limit = 9};
+
+	assert_int_equal(bf_runs_list(f->host, &query, &arena, NULL), BELFRY_OK);
+	return query.count;
+}
+
+static void t078_the_runs_of_a_deleted_deployment_stay_listed(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	struct bf_run_request request = {0};
+
+	create(f, id);
+	assert_int_equal(bf_runs_trigger(f->host, bf_str(id), &request, NULL), BELFRY_OK);
+	assert_int_equal(bf_deployments_remove(f->host, bf_str(id), 0, NULL), BELFRY_OK);
+	assert_int_equal(count_runs(f, id, 0), 1);
+	assert_int_equal(count_runs(f, id, 1u << BELFRY_STATUS_FAILED), 0); /* found, none such */
+	assert_int_equal(count_runs(f, "", 0), 1);
+	assert_int_equal(bf_runs_trigger(f->host, bf_str(id), &request, NULL), BELFRY_NOT_FOUND);
+}
+
 /* --- a host that dies between the steps --- */
 
 static void b01_a_death_behind_the_mark_leaves_nothing_after_the_next_start(void **state)
@@ -332,6 +358,7 @@ int run_removal_tests(void)
 			CASE(b01_a_removal_that_the_provider_fails_hides_and_frees_the_name),
 			CASE(b01_a_removal_that_the_provider_failed_is_finished_by_the_next_reconcile),
 			CASE(a_removal_of_another_revision_marks_nothing),
+			CASE(t078_the_runs_of_a_deleted_deployment_stay_listed),
 			CASE(b01_a_death_behind_the_mark_leaves_nothing_after_the_next_start),
 			CASE(b01_a_death_before_the_record_goes_leaves_nothing_after_the_next_start),
 			CASE(b01_a_removal_that_ends_at_any_call_is_whole_or_not_at_all),
