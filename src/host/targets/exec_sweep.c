@@ -1,6 +1,6 @@
 /* What nobody needs any more in the data folder: Sessions' folders of Runs that retention has removed, and
  * supervisors' folders whose Run is over and that no command here knows of (a start that was killed before
- * its document was stored). On the writer's thread, at the start and every hour.
+ * its document was stored). On the writer's thread, after a start and every hour.
  *
  * Invariant  a folder goes only where the scheduler says that the Run is gone or over: where it does not
  *            answer, everything stays. */
