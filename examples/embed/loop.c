@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 {
 	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
 	struct belfry_scheduler *scheduler = NULL;
-	struct belfry_error err = {0};
+	struct belfry_error err = BELFRY_ERROR_INIT;
 	struct looper looper = {0};
 	enum belfry_status status;
 

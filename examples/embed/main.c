@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	struct belfry_schedule schedule = BELFRY_SCHEDULE_INIT;
 	struct belfry_scheduler *scheduler = NULL;
 	struct belfry_pool *pool = NULL;
-	struct belfry_error err = {0};
+	struct belfry_error err = BELFRY_ERROR_INIT;
 	sigset_t stop;
 	int number;
 

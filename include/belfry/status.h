@@ -4,7 +4,7 @@
  * "never again" are statuses, not failures. No text is ever parsed.
  *
  * struct belfry_error belongs to the caller, is passed down last, and may be NULL. It is written only
- * on failure: set it to zero before, or go by the status returned. A caller further up may add to the
+ * on failure: begin with BELFRY_ERROR_INIT, and go by the status that is returned. A caller further up may add to the
  * message in front, never replace it.
  *
  * Since      0.1 */
@@ -45,6 +45,11 @@ struct belfry_error {
 	char message[BELFRY_ERROR_MESSAGE_BYTES];
 	char detail[BELFRY_ERROR_MESSAGE_BYTES];
 };
+
+#define BELFRY_ERROR_INIT                                                                          \
+	{                                                                                          \
+		BELFRY_OK, 0, 0, "", "", ""                                                        \
+	}
 
 /* The properties of a status, from status.def. A number outside the list reads as INTERNAL.
  * All are pure, never block, and may be called from any thread; the text is static. */

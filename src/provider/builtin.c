@@ -53,5 +53,6 @@ enum belfry_status bf_store_ops_find(struct belfry_str url, const struct belfry_
 		}
 	}
 	return bf_error_set(err, BELFRY_CONFIGURATION,
-			"this version knows no such store: use sqlite:PATH (or --data FOLDER)");
+			"this version knows no such store: use sqlite:PATH or memory: (belfry "
+			"serve: or --data FOLDER)");
 }

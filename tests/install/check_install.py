@@ -5,13 +5,15 @@ Each case installs anew (`meson install --destdir`, nothing is compiled for it) 
 flags. Programs are watched through their output, with a deadline; nothing sleeps.
 
 Usage: check_install.py CASE SETUP.json     CASE: a function below whose name begins with case_
-SETUP.json  {"build", "source", "meson": [...], "cc": [...], "nm", "prefix", "libdir", "archives": [...]}
+SETUP.json  {"build", "source", "meson": [...], "cc": [...], "nm", "prefix", "libdir", "archives": [...],
+             "is_private"}
 """
 import json
 import os
 import pathlib
 import re
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -181,14 +183,18 @@ def case_examples(prefix):
     for name in ('main', 'loop'):
         program = compile_example(prefix, name, 'shared')
         assert 'libbelfry.so.0' in needed(prefix, program)
+        if name == 'main' and shutil.which('c++'):  # the short one is C++ as well
+            run(['c++', *WARNINGS, '-Wno-missing-field-initializers', '-fsyntax-only', '-x', 'c++',
+                 f'{name}.c', *prefix.flags('--cflags')], prefix.environment, prefix.folder)
         watch_example(prefix, program)
 
 
 def case_examples_static(prefix):
     for name in ('main', 'loop'):
         program = compile_example(prefix, name, 'static')
-        libraries = needed(prefix, program)
-        assert not any('belfry' in name or 'sqlite' in name for name in libraries), libraries
+        libraries = ' '.join(needed(prefix, program))
+        assert 'belfry' not in libraries, libraries
+        assert not prefix.setup['is_private'] or 'sqlite' not in libraries, libraries
         watch_example(prefix, program)
 
 

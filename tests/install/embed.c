@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <belfry/pool.h>
 #include <belfry/scheduler.h>
@@ -71,7 +72,23 @@ static void note_change(void *data, struct belfry_str schedule)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-/* Looks at the Run whenever something has changed. */
+/* Until something has changed, or for a tenth of a second: `changed` is a hint. */
+static void await_change(struct watch *watch, unsigned *seen)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 100000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&watch->lock);
+	if (watch->changes == *seen) {
+		pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+	}
+	*seen = watch->changes;
+	pthread_mutex_unlock(&watch->lock);
+}
+
 static void await_end(struct belfry_scheduler *scheduler, struct watch *watch, struct belfry_id id)
 {
 	struct belfry_arena arena = BELFRY_ARENA_INIT;
@@ -80,12 +97,7 @@ static void await_end(struct belfry_scheduler *scheduler, struct watch *watch, s
 	unsigned seen = 0;
 
 	while (!belfry_run_status_is_terminal(run.status)) {
-		pthread_mutex_lock(&watch->lock);
-		while (watch->changes == seen) {
-			pthread_cond_wait(&watch->changed, &watch->lock);
-		}
-		seen = watch->changes;
-		pthread_mutex_unlock(&watch->lock);
+		await_change(watch, &seen);
 		belfry_arena_reset(&arena);
 		require(belfry_scheduler_get_run(scheduler, id, &arena, &run, &err), &err,
 				"get_run");
