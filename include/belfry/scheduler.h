@@ -10,9 +10,10 @@
  *            arena and live as long as that.
  * Threads    all functions but open and close from any thread, at once. They may block for as long as
  *            `engine.timeout` says.
- * Answers    `err` may be NULL; its message is a sentence for people without a word of an engine, a
- *            database or a path, its detail is for the operator's log. From every function, besides what
- *            each names:
+ * Answers    `err` may be NULL, and is written on failure alone; its message is a sentence for people
+ *            without a word of an engine, a database or a path, its detail is for the operator's log.
+ *            (What open refuses is for whoever set it up, and may name a path.) From every function,
+ *            besides what each names:
  *            BELFRY_UNAVAILABLE, BELFRY_UNKNOWN, BELFRY_BUSY  store or engine cannot now: ask again
  *            BELFRY_CANNOT    this provider does not offer it
  *            BELFRY_INVALID   a pointer is missing, a value is outside its list
@@ -30,9 +31,11 @@ struct belfry_scheduler; /* opaque */
 
 struct belfry_scheduler_options {
 	size_t size;
-	/* "embedded" or "none"; NULL: "embedded". */
+	/* "embedded", or "none" (the program runs without schedules: apply, enqueue and the lists answer
+	 * BELFRY_CANNOT); NULL: "embedded". */
 	const char *provider;
-	/* A provider of the program's own, borrowed until close; goes before `provider`. */
+	/* A provider of the program's own, borrowed until close; goes before `provider`. What it must
+	 * keep: docs/contract-provider.md. */
 	const struct belfry_provider_ops *provider_ops;
 	/* Where the engine keeps its state: "sqlite:PATH" (a file of its own, made where there is none)
 	 * or "memory:" (gone with the process). NULL where `engine.store` is set, or no store is needed. */
@@ -58,7 +61,8 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_open(
 		const struct belfry_scheduler_options *options,
 		struct belfry_scheduler **ret_scheduler, struct belfry_error *err);
 
-/* Stops with no time to drain where stop was not called, and frees. NULL is fine. */
+/* Stops with no time to drain where stop was not called, and frees: what is open goes on at the next start.
+ * Reply handles that the handler still holds may be given back afterwards. NULL is fine. */
 BELFRY_API void belfry_scheduler_close(struct belfry_scheduler *scheduler);
 
 /* Copied when the scheduler was opened: they do not change. Any thread, never blocks. */
@@ -75,7 +79,7 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_start(
 
 /* Let open calls end for at most `drain`, hand back the rest (another process, or the next start, goes
  * on with them), end the incarnation. BELFRY_BUSY: the handler still holds reply handles; nothing comes
- * of them any more, and stop may be called again to wait for them. */
+ * of them any more, and stop may be called again to wait for them. Everything but start works on. */
 BELFRY_API enum belfry_status belfry_scheduler_stop(struct belfry_scheduler *scheduler,
 		belfry_duration drain, struct belfry_error *err);
 

@@ -68,6 +68,13 @@ enum belfry_status bf_embedded_attempts(struct belfry_provider *provider, struct
 	if (status != BELFRY_OK) {
 		return bf_embedded_explain(status, err);
 	}
+	if (list.count == 0) { /* as with most Runs; is there such a one? */
+		struct belfry_run found;
+		status = bf_embedded_get_run(provider, run, arena, &found, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
 	*ret_attempts = list.attempts;
 	*ret_count = list.count;
 	return BELFRY_OK;

@@ -144,6 +144,9 @@ enum belfry_status bf_embedded_due(struct belfry_provider *provider, struct belf
 	enum belfry_status status = bf_embedded_row(bf_embedded_of(provider), schedule, &arena,
 			&row, &now, err);
 
+	if (status == BELFRY_OK && row.is_removed) {
+		status = bf_error_set(err, BELFRY_NOT_FOUND, "there is no such deployment");
+	}
 	if (status == BELFRY_OK) {
 		status = bf_embedded_rule(bf_embedded_of(provider), &row, &definition, &rule, err);
 	}

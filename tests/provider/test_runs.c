@@ -664,6 +664,37 @@ static void t064_a_run_that_has_begun_goes_on_after_the_removal(void **state)
 	host_free(host, 0);
 }
 
+static void what_is_not_there_is_not_found(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = quiet_host(*state, ANSWER);
+	struct belfry_scheduler *s = host->scheduler;
+	struct belfry_id unknown = {{1, 2, 3}};
+	struct belfry_str id = BF_STR("a");
+	struct belfry_outcome outcome = {.size = sizeof(outcome),
+			.status = BELFRY_STATUS_COMPLETED};
+	struct belfry_why why = {.size = sizeof(why), .schedule = BF_STR("b"), .at = 5};
+	struct belfry_schedule_state *states;
+	struct belfry_attempt *attempts;
+	struct belfry_run run;
+	belfry_time due;
+	size_t count;
+
+	assert_int_equal(belfry_scheduler_get_run(s, unknown, &arena, &run, NULL),
+			BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_attempts(s, unknown, &arena, &attempts, &count, NULL),
+			BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_cancel(s, unknown, BF_STR(""), NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_conclude(s, unknown, &outcome, NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_why(s, &why, &arena, NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_due(s, id, 0, &due, 1, &count, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_remove(s, id, 9, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_due(s, id, 0, &due, 1, &count, NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(belfry_scheduler_state(s, &id, 1, &arena, &states, NULL), BELFRY_OK);
+	assert_false(states[0].is_known);
+	host_free(host, 0);
+}
+
 /* Its definition is deleted: whoever applies it late has a lower revision, and is told that all is well. */
 static void t087_an_apply_of_a_deleted_definition_leaves_it_deleted(void **state)
 {
@@ -811,6 +842,7 @@ int run_runs_tests(void)
 			BOTH(t045_t047_t048_after_a_disable_nothing_scheduled_starts),
 			BOTH(t049_200_races_of_disable_against_starts),
 			BOTH(t064_t087_remove_ends_what_has_not_started_and_is_idempotent),
+			BOTH(what_is_not_there_is_not_found),
 			BOTH(t064_a_run_that_has_begun_goes_on_after_the_removal),
 			BOTH(t087_an_apply_of_a_deleted_definition_leaves_it_deleted),
 			BOTH(t071_t072_a_refused_edit_leaves_everything_as_it_was),
