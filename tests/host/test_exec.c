@@ -14,7 +14,7 @@
 #include "base/fault.h"
 #include "base/json.h"
 #include "host/deployments.h"
-#include "host/targets/exec_supervisor.h"
+#include "host/targets/exec_priv.h"
 #include "model/run.h"
 
 struct exec_fixture {
@@ -118,6 +118,22 @@ static void admit(struct exec_fixture *f, const struct belfry_invocation *invoca
 	handler->admit_turn(handler->data, invocation, bf_str(run_text), reply);
 }
 
+/* Again while the answer is that something is being settled, which costs no attempt. */
+static void admit_settled(struct exec_fixture *f, struct belfry_invocation *invocation,
+		struct belfry_reply *reply)
+{
+	for (;;) {
+		admit(f, invocation, reply);
+		fake_reply_wait(reply);
+		if (reply->after == 0) {
+			return;
+		}
+		assert_int_equal(reply->kind, FAKE_REPLY_RETRY);
+		fake_reply_fini(reply);
+		invocation->fence++;
+	}
+}
+
 static bool output_is(struct exec_fixture *f, struct belfry_id run, const char *wanted)
 {
 	struct belfry_arena arena = BELFRY_ARENA_INIT;
@@ -196,14 +212,7 @@ static void each_end_of_a_command_has_its_meaning(void **state)
 		struct belfry_reply reply;
 
 		invocation.attempt = (uint32_t)i + 1; /* of one Run, one after the other */
-		do {
-			admit(f, &invocation, &reply);
-			fake_reply_wait(&reply);
-			if (reply.after == 0) {
-				break;
-			}
-			fake_reply_fini(&reply); /* the one before is being settled */
-		} while (true);
+		admit_settled(f, &invocation, &reply);
 		assert_string_equal(reply.message, rows[i].message);
 		assert_int_equal(reply.error, rows[i].error);
 		/* A single attempt that failed is for good, whichever way it is said. */
@@ -313,6 +322,63 @@ static void b17_without_its_document_a_command_does_not_start(void **state)
 	host_fixture_open(&f->host);
 }
 
+/* The document of a start by an earlier host; its supervisor does not live. */
+static void put_note(struct exec_fixture *f, const char *boot)
+{
+	struct bf_buf bytes = {0};
+	struct bf_exec_note note = {.identity = {.pid = INT32_MAX, .start_time = 1},
+			.fence = 5,
+			.attempt = 1,
+			.output_limit = 1000,
+			.folder = bf_str(f->folder)};
+
+	bf_exec_boot_read(note.identity.boot);
+	if (boot != NULL) {
+		(void)snprintf(note.identity.boot, sizeof(note.identity.boot), "%s", boot);
+	}
+	bf_exec_note_format(&note, &bytes);
+	struct belfry_document document = {.kind = BF_STR(BF_EXEC_KIND),
+			.id = bf_str(run_text),
+			.bytes = bf_buf_str(&bytes)};
+	assert_int_equal(bf_store_document_put(f->host.store, &document, 0, NULL), BELFRY_OK);
+	bf_buf_fini(&bytes);
+}
+
+static void b17_a_start_that_never_passed_its_gate_is_made_good(void **state)
+{
+	struct exec_fixture *f = *state;
+	struct belfry_invocation invocation = invocation_of(
+			make(f, "echo a", "", ",\"policies\":{\"interrupted\":\"resume\"}"), 7);
+	struct belfry_reply reply;
+
+	host_fixture_close(&f->host);
+	put_note(f, NULL);
+	host_fixture_open(&f->host);
+	admit_settled(f, &invocation, &reply);
+	assert_int_equal(reply.kind, FAKE_REPLY_TURN);
+	assert_int_equal(reply.outcome.status, BELFRY_STATUS_COMPLETED);
+	fake_reply_fini(&reply);
+	assert_true(output_is(f, invocation.run, "a\n"));
+}
+
+static void b17_what_nobody_can_know_is_interrupted_and_not_run(void **state)
+{
+	struct exec_fixture *f = *state;
+	struct belfry_invocation invocation = invocation_of(
+			make(f, "echo a", "", ",\"policies\":{\"interrupted\":\"resume\"}"), 7);
+	struct belfry_reply reply;
+
+	host_fixture_close(&f->host);
+	put_note(f, "another boot");
+	host_fixture_open(&f->host);
+	admit_settled(f, &invocation, &reply);
+	assert_int_equal(reply.kind, FAKE_REPLY_TURN);
+	assert_int_equal(reply.outcome.status, BELFRY_STATUS_FAILED);
+	assert_int_equal(reply.outcome.error, BELFRY_RUN_ERROR_INTERRUPTED);
+	fake_reply_fini(&reply);
+	assert_false(output_is(f, invocation.run, "a\n"));
+}
+
 static void without_memory_each_start_is_answered_once(void **state)
 {
 	struct exec_fixture *f = *state;
@@ -366,6 +432,8 @@ static int run_exec_tests(void)
 			CASE(b17_a_command_outlives_its_host_and_is_adopted),
 			CASE(b17_with_abandon_it_is_ended_and_not_run_again),
 			CASE(b17_without_its_document_a_command_does_not_start),
+			CASE(b17_a_start_that_never_passed_its_gate_is_made_good),
+			CASE(b17_what_nobody_can_know_is_interrupted_and_not_run),
 			CASE(without_memory_each_start_is_answered_once),
 			CASE(waiting_starts_are_given_back_at_the_end),
 #undef CASE

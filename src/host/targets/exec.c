@@ -215,6 +215,9 @@ static void deliver_end(struct bf_exec_command *command)
 		result.detail = BF_STR(
 				"the command was ended when its host stopped or was taken over");
 	}
+	if (result.kind == BF_EXEC_NOT_NOW && command->is_recovered) {
+		result.kind = BF_EXEC_BUSY; /* its host died before its gate: that costs no attempt */
+	}
 	BF_CRASH_POINT("exec-ended");
 	deliver(command, &result);
 }
@@ -765,6 +768,7 @@ static enum belfry_status recover_one(struct bf_exec *exec, const struct belfry_
 	}
 	bool is_here = bf_str_equal(bf_str(note.identity.boot), bf_str(exec->boot));
 	command->state = BF_EXEC_RUNNING;
+	command->is_recovered = true;
 	command->identity = note.identity;
 	command->etag = document->etag;
 	command->request = (struct bf_exec_request){.size = sizeof(command->request),

@@ -64,10 +64,11 @@ struct bf_exec_command {
 	int pidfd;   /* -1: none */
 	int gate_fd; /* -1: none, or opened */
 	bool is_child;
-	bool is_gone;    /* it has ended */
-	bool is_placed;  /* counts among those that run */
-	bool needs_note; /* the document has an older fence */
-	int64_t etag;    /* of the document; 0: there is none */
+	bool is_recovered; /* an earlier host started it */
+	bool is_gone;      /* it has ended */
+	bool is_placed;    /* counts among those that run */
+	bool needs_note;   /* the document has an older fence */
+	int64_t etag;      /* of the document; 0: there is none */
 	/* its output */
 	uint64_t streamed; /* bytes in the store */
 	bool is_output_begun;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,6 +31,7 @@
 #define KILL_EVERY  (50 * BELFRY_MILLISECOND)
 #define DESCENDANTS 4096
 #define LEFT_USAGE  64
+#define USUAL_FILES 1024
 
 extern char **environ;
 
@@ -302,6 +304,18 @@ static int spawn(struct supervisor *s, int prompt_fd, int pipe_fd)
 	return code;
 }
 
+/* The host has as many descriptors as the system gives; programs that close them one by one, or that select,
+ * expect the usual number. */
+static void usual_limits(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > USUAL_FILES) {
+		limit.rlim_cur = USUAL_FILES;
+		(void)setrlimit(RLIMIT_NOFILE, &limit); /* lower than it was: cannot fail */
+	}
+}
+
 static bool is_folder(const char *path)
 {
 	struct stat info;
@@ -429,6 +443,7 @@ int bf_exec_supervise(int argc, char **argv)
 		return write_end(&s);
 	}
 	(void)close(going_fd); /* nothing was written */
+	usual_limits();
 	start(&s);
 	if (s.end.how != BF_EXEC_UNSTARTED) {
 		watch(&s);
