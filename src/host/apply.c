@@ -92,8 +92,10 @@ static void keep_first(struct set *set, size_t index, const struct belfry_error 
 	memcpy(inner, why->pointer, sizeof(inner));
 	int len = snprintf(set->first.pointer, sizeof(set->first.pointer), "/deployments/%zu",
 			index);
-	(void)snprintf(set->first.pointer + len, sizeof(set->first.pointer) - (size_t)len, "%s",
-			inner); /* a long one is cut */
+	size_t room = sizeof(set->first.pointer) - 1 - (size_t)len;
+	struct belfry_str rest = bf_str_slice(bf_str(inner), 0, room); /* a long one is cut */
+	memcpy(set->first.pointer + len, rest.ptr, rest.len);
+	set->first.pointer[(size_t)len + rest.len] = '\0';
 	bf_error_prefix(&set->first, "item %zu: ", index + 1);
 }
 

@@ -79,8 +79,10 @@ static void note(struct walk *walk, const json_t *before, const json_t *after)
 	bf_json_write_str(&w, "pointer", bf_buf_str(&walk->pointer));
 	bf_json_write_value(&w, "old", new_short(before));
 	bf_json_write_value(&w, "new", new_short(after));
-	if (bf_buf_status(&walk->pointer) != BELFRY_OK ||
-			bf_json_writer_end(&w, &change) != BELFRY_OK ||
+	if (bf_buf_status(&walk->pointer) != BELFRY_OK) {
+		w.is_failed = true;
+	}
+	if (bf_json_writer_end(&w, &change) != BELFRY_OK ||
 			json_array_append_new(walk->changes, change) != 0) {
 		walk->is_failed = true;
 	}

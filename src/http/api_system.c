@@ -1,8 +1,9 @@
-/* Routes about the host itself: settings, health, readiness. */
+/* Routes about the host itself: settings, health, readiness, and the document of the API. */
 #include "base/error.h"
 #include "host/runs.h"
 #include "host/settings_live.h"
 #include "http/api_priv.h"
+#include "http/openapi.h"
 #include "http/problem.h"
 
 static const char *const no_parameters[] = {NULL};
@@ -41,6 +42,18 @@ enum belfry_status bf_api_change_settings(struct bf_api_call *call, struct belfr
 		status = bf_host_change_settings(call->host, body, err);
 	}
 	return status == BELFRY_OK ? answer_settings(call, err) : status;
+}
+
+enum belfry_status bf_api_show_openapi(struct bf_api_call *call, struct belfry_error *err)
+{
+	enum belfry_status status = check_plain(call, err);
+
+	if (status == BELFRY_OK) {
+		call->response.status = 200;
+		call->response.content_type = "application/json";
+		call->response.borrowed = (struct belfry_str){bf_openapi, bf_openapi_len};
+	}
+	return status;
 }
 
 static enum belfry_status answer_word(struct bf_api_call *call, const char *word,

@@ -14,7 +14,7 @@ static const struct route routes[] = {
 		{BF_HTTP_METHOD_GET, "healthz", bf_api_show_health},
 		{BF_HTTP_METHOD_GET, "readyz", bf_api_show_readiness},
 		{BF_HTTP_METHOD_GET, "metrics", bf_api_show_metrics},
-		{BF_HTTP_METHOD_GET, "openapi.json", NULL},
+		{BF_HTTP_METHOD_GET, "openapi.json", bf_api_show_openapi},
 		{BF_HTTP_METHOD_GET, "v1/deployments", bf_api_list_deployments},
 		{BF_HTTP_METHOD_POST, "v1/deployments", bf_api_create_deployment},
 		{BF_HTTP_METHOD_GET, "v1/deployments/{}", bf_api_show_deployment},

@@ -94,19 +94,6 @@ def test_t057_manual_and_replayed_runs_have_no_due_time(bell):
     assert all(c.due_at is None for c in bell.calls(2))
 
 
-def test_t053_t054_a_replay_carries_the_old_payload(bell):
-    bell.server.edit(bell.id, {'prompt': 'old'})
-    first = bell.server.run_now(bell.id)['id']
-    bell.server.edit(bell.id, {'prompt': 'new', 'input': {'a': 1}})
-    second = bell.server.post(f'/v1/runs/{first}/replay', status=202)
-    third = bell.server.post(f'/v1/runs/{second["id"]}/replay', status=202)
-    assert third['replayed_from'] == second['id']
-    calls = bell.calls(3)
-    assert {c.run: c.prompt for c in calls} == {first: 'old', second['id']: 'old', third['id']: 'old'}
-    bell.server.wait_run(bell.server.run_now(bell.id)['id'])
-    assert bell.calls(4)[-1].prompt == 'new'
-
-
 def test_t055_a_replay_of_nothing_is_not_found(bell):
     count = len(bell.server.runs())
     for run in ('01890a5d-ac96-774b-bcce-b302099a8057', bell.id, 'x', '..%2f', '%00'):
