@@ -13,5 +13,6 @@ int run_inbox_tests(void);
 int run_pool_tests(void);
 int run_pull_tests(void);
 int run_replies_tests(void);
+int run_runtime_tests(void);
 
 #endif

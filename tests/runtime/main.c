@@ -7,5 +7,6 @@ int main(void)
 
 	failed += run_replies_tests();
 	failed += run_pool_tests();
-	return failed + run_pull_tests();
+	failed += run_pull_tests();
+	return failed + run_runtime_tests();
 }
