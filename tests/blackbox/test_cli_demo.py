@@ -100,7 +100,7 @@ def test_on_a_terminal_it_stays_until_ctrl_c(tmp_path):
         process.kill()
         process.wait()
         os.close(parent)
-    assert process.returncode == 0
+    assert process.returncode == 0, got
     hint = re.search(rb'BELFRY_URL=http://127\.0\.0\.1:\d+ (\S+) runs list --follow', got)
     assert os.path.samefile(hint.group(1), BINARY)
     expect_nothing_left(tmp_path)
