@@ -3,6 +3,8 @@
  *
  * Ownership  the pool owns its threads and copies what a waiting call needs.
  * Threads    the functions are called from the pool's threads, several at once: as many as `threads`.
+ *            These threads have every signal blocked; a child that a function starts inherits that,
+ *            unless the function clears the mask (posix_spawnattr_setsigmask) for it.
  *            Everything declared here from any thread.
  *            An unfinished call holds its reply handle: stop answers BELFRY_BUSY until it returns.
  * Limits     a call past its attempt's time limit (the schedule's policies.timeout) is over for the

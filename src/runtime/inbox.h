@@ -4,7 +4,8 @@
  * Bound    while its owner sits in a slow store call, of what is told again and again (cover, tickets, the
  *          low mark, a kick, a beat) one waits for each incarnation: bf_runtime_post merges them. Of the
  *          rest there is a request for each waiting caller, an answer for each open call, a born for
- *          each commit of the planner, and one for each loss, step of the clock and stop.
+ *          each commit of the planner, one for each loss, step of the clock and stop, and one
+ *          for each Run that a host has just asked for or ended.
  * Threads  post from any; everything else from the one thread that owns it. */
 #ifndef BF_INBOX_H
 #define BF_INBOX_H
