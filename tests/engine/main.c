@@ -13,6 +13,8 @@ int main(void)
 			run_planner_tests,
 			run_planner_put_tests,
 			run_dispatcher_tests,
+			run_dispatcher_cancel_tests,
+			run_dispatcher_claims_tests,
 			run_keeper_tests,
 			run_sweep_tests,
 	};
