@@ -256,6 +256,25 @@ def case_interposition(prefix):
     print(f'{len(names)} names, {len(ways)} ways')
 
 
+# What docs/embedding.md says that the library never does, as the functions that it would need for it.
+NEVER = '''signal sigaction sigaltstack raise kill setitimer alarm timer_create
+    puts printf putchar __printf_chk vprintf __vprintf_chk stdout stdin perror psignal syslog
+    exit _exit _Exit quick_exit atexit on_exit fork vfork clone posix_spawn posix_spawnp system popen execv
+    execve execvp execl execlp pthread_atfork chdir fchdir chroot umask setlocale uselocale newlocale tzset
+    setenv putenv unsetenv clearenv environ secure_getenv socket connect bind listen accept accept4
+    getaddrinfo gethostbyname setrlimit setpriority nice prctl pthread_setname_np mallopt'''.split()
+
+
+def case_manners(prefix):
+    """What the library imports cannot do what it says that it never does."""
+    shown = run([prefix.setup['nm'], '--dynamic', '--undefined-only', '--format=posix',
+                 prefix.libdir / 'libbelfry.so'], prefix.environment, prefix.folder)
+    imports = {line.split('@')[0].split()[0] for line in shown.splitlines()}
+    assert 'pthread_create' in imports and not imports & set(NEVER), imports & set(NEVER)
+    private = [name for name in imports if name.startswith(('sqlite3', 'json_'))]
+    assert not prefix.setup['is_private'] or not private, private
+
+
 CONFORMANCE = '''
 #include <stdio.h>
 #include <belfry/conformance/store.h>
