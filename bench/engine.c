@@ -4,12 +4,15 @@
  *   bench-engine throughput SCHEDULES SECONDS PLACES [local]
  *   bench-engine burst SCHEDULES PLACES [local]
  *   bench-engine lateness SCHEDULES SECONDS
+ *   bench-engine crowd SCHEDULES OTHERS PLACES
  *
  * throughput  SCHEDULES schedules owe SECONDS due times each when the engine starts (all inside grace):
  *             Runs recorded as COMPLETED a second, from the start to the last one.
  * burst       SCHEDULES schedules are due at one second: time from the due time until every Run is
  *             durable, and until every turn was handed over.
- * lateness    SCHEDULES schedules due every second: p50, p99 and worst of the handler's first call. */
+ * lateness    SCHEDULES schedules due every second: p50, p99 and worst of the handler's first call.
+ * crowd       SCHEDULES schedules are due at one minute, all local, and OTHERS every other second: Runs a second
+ *             until the crowd is over, memory meanwhile, lateness of the others. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@
 #include "base/timefmt.h"
 #include "ceiling.h"
 #include "model/run.h"
+#include "process.h"
 #include "provider/provider.h"
 #include "store-sqlite/sqlite.h"
 #include "store/store.h"
@@ -34,6 +37,8 @@
 #define FLOOR             60   /* percent of the ceiling */
 #define BURST_FLOOR_MS    2000 /* all handed over */
 #define LATENESS_FLOOR_MS 50   /* p99 */
+#define CROWD_FLOOR_MS    1000 /* p99 of the others */
+#define CROWD_FLOOR_MB    300
 
 struct engine_bench {
 	struct bf_store *store;
@@ -42,6 +47,8 @@ struct engine_bench {
 	atomic_llong turns;
 	atomic_llong last_turn_at;
 	int64_t *lateness;
+	atomic_llong other_turns; /* of a crowd: the lateness is theirs alone */
+	bool is_crowd;
 };
 
 /* The bench's clock for the store: the real one, moved by `shift`. */
@@ -70,6 +77,11 @@ static void start_session(void *data, const struct belfry_invocation *invocation
 	(void)belfry_reply_session(&reply, bf_str(id));
 }
 
+static bool is_other(struct belfry_str schedule)
+{
+	return bf_str_starts_with(schedule, BF_STR("other-"));
+}
+
 static void admit_turn(void *data, const struct belfry_invocation *invocation,
 		struct belfry_str session, struct belfry_reply *reply)
 {
@@ -81,7 +93,11 @@ static void admit_turn(void *data, const struct belfry_invocation *invocation,
 	(void)session;
 	long long index = atomic_fetch_add(&bench->turns, 1);
 	atomic_store(&bench->last_turn_at, now);
-	if (bench->lateness != NULL && index < LATENESS_MAX) {
+	bool is_counted = !bench->is_crowd || is_other(invocation->schedule);
+	if (bench->is_crowd && is_counted) {
+		index = atomic_fetch_add(&bench->other_turns, 1);
+	}
+	if (is_counted && bench->lateness != NULL && index < LATENESS_MAX) {
 		bench->lateness[index] = now - invocation->due_at;
 	}
 	(void)belfry_reply_turn(&reply, BF_STR("1"), &outcome);
@@ -122,6 +138,7 @@ static void open_bench(struct engine_bench *bench, const char *folder, uint32_t 
 
 struct source {
 	size_t count;
+	size_t others; /* after those, due every second */
 	size_t at;
 	const char *rule;
 	bool is_local;
@@ -134,10 +151,12 @@ static enum belfry_status next_entry(void *data, struct belfry_str *ret_id, int6
 	struct source *source = data;
 
 	(void)err;
-	if (source->at == source->count) {
+	if (source->at == source->count + source->others) {
 		return BELFRY_NEVER;
 	}
-	(void)snprintf(source->id, sizeof(source->id), "bench-%07zu", source->at++);
+	(void)snprintf(source->id, sizeof(source->id), "%s-%07zu",
+			source->at < source->count ? "bench" : "other", source->at);
+	source->at++;
 	*ret_id = bf_str(source->id);
 	*ret_revision = 1;
 	return BELFRY_OK;
@@ -153,17 +172,20 @@ static enum belfry_status load_schedule(void *data, struct belfry_str id,
 	*ret_schedule = defaults;
 	ret_schedule->id = id;
 	ret_schedule->revision = 1;
-	ret_schedule->rule = bf_str(source->rule);
+	ret_schedule->rule = bf_str(is_other(id) ? "1-59 * * * * *" : source->rule);
 	ret_schedule->zone = BF_STR("UTC");
 	ret_schedule->payload = BF_STR("{\"prompt\":\"Summarise the news of the last 24 hours.\"}");
-	ret_schedule->policies.grace = BELFRY_HOUR;
+	ret_schedule->policies.grace = is_other(id) ? 0 : BELFRY_HOUR;
 	ret_schedule->flags |= source->is_local ? BELFRY_SCHEDULE_F_LOCAL_SESSION : 0;
 	return BELFRY_OK;
 }
 
-static void apply_all(struct engine_bench *bench, size_t count, const char *rule)
+static void apply_crowd(struct engine_bench *bench, size_t count, const char *rule, size_t others)
 {
-	struct source source = {.count = count, .rule = rule, .is_local = bench->is_local};
+	struct source source = {.count = count,
+			.others = others,
+			.rule = rule,
+			.is_local = bench->is_local};
 	struct belfry_schedule_iterator iterator = {.data = &source,
 			.next = next_entry,
 			.load = load_schedule};
@@ -173,6 +195,11 @@ static void apply_all(struct engine_bench *bench, size_t count, const char *rule
 	if (status != BELFRY_OK) {
 		give_up("reconcile", status, &err);
 	}
+}
+
+static void apply_all(struct engine_bench *bench, size_t count, const char *rule)
+{
+	apply_crowd(bench, count, rule, 0);
 }
 
 static void start(struct engine_bench *bench)
@@ -195,16 +222,6 @@ static void pause_ms(long ms)
 	const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
 	(void)nanosleep(&pause, NULL);
-}
-
-/* Processor time of this process so far, microseconds. */
-static int64_t cpu_us(void)
-{
-	struct rusage use;
-
-	bench_need(getrusage(RUSAGE_SELF, &use) == 0, "rusage");
-	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * BELFRY_SECOND + use.ru_utime.tv_usec +
-			use.ru_stime.tv_usec;
 }
 
 static int64_t completed(struct engine_bench *bench)
@@ -245,14 +262,14 @@ static double throughput(struct engine_bench *bench, int schedules, int seconds)
 	int64_t total = (int64_t)schedules * seconds;
 
 	bench_init(&direct, ".", (int)(total / BENCH_SCHEDULES));
-	int64_t direct_cpu = cpu_us();
+	int64_t direct_cpu = bench_cpu_us();
 	double ceiling = bench_measure_ceiling(&direct, !bench->is_local);
-	direct_cpu = cpu_us() - direct_cpu;
+	direct_cpu = bench_cpu_us() - direct_cpu;
 
 	apply_all(bench, (size_t)schedules, "* * * * * *");
 	atomic_store(&shift, seconds * BELFRY_SECOND);
 	int64_t began = bench_now_us();
-	int64_t cpu = cpu_us();
+	int64_t cpu = bench_cpu_us();
 	start(bench);
 	/* Asking for metrics costs the store: not before the last Run was handed over. */
 	while (atomic_load(&bench->turns) < total) {
@@ -262,7 +279,7 @@ static double throughput(struct engine_bench *bench, int schedules, int seconds)
 		pause_ms(2);
 	}
 	double took = (double)(bench_now_us() - began) / 1e6;
-	cpu = cpu_us() - cpu;
+	cpu = bench_cpu_us() - cpu;
 	double rate = (double)total / took;
 	ceiling = BF_MAX(ceiling, bench_measure_ceiling(&direct, !bench->is_local));
 	printf("throughput, %s session\t%.0f Runs/s\tceiling %.0f\tratio %.0f %% (floor %d)\tn=%lld s=%.2f\n\t       ",
@@ -273,21 +290,23 @@ static double throughput(struct engine_bench *bench, int schedules, int seconds)
 	return 100 * rate / ceiling;
 }
 
+/* The clock is moved to a few seconds before the next minute, so that beats come first. Returns the minute. */
+static belfry_time move_to_minute(void)
+{
+	belfry_time now = shifted_wall(NULL);
+	belfry_time due = (now / BELFRY_MINUTE + 1) * BELFRY_MINUTE;
+
+	due += due - now > 6 * BELFRY_SECOND ? 0 : BELFRY_MINUTE;
+	atomic_fetch_add(&shift, due - now - 6 * BELFRY_SECOND);
+	return due;
+}
+
 /* Milliseconds until everything was handed over. */
 static double burst(struct engine_bench *bench, int schedules)
 {
-	/* Everything is due at one minute; the clock is moved close to it, but so that beats come first. */
+	/* Everything is due at one minute. */
 	apply_all(bench, (size_t)schedules, "* * * * *");
-	belfry_time now = shifted_wall(NULL);
-	int64_t period = BELFRY_MINUTE;
-	belfry_time due = (now / period + 1) * period;
-	/* Close to it, so that the wait is short, but not so close that the beats are missing. */
-	if (due - now > 6 * BELFRY_SECOND) {
-		atomic_fetch_add(&shift, due - now - 6 * BELFRY_SECOND);
-	} else {
-		due += period;
-		atomic_fetch_add(&shift, due - now - 6 * BELFRY_SECOND);
-	}
+	belfry_time due = move_to_minute();
 	start(bench);
 	while (shifted_wall(NULL) < due + 20 * BELFRY_MILLISECOND || made(bench) < schedules) {
 		pause_ms(5);
@@ -338,6 +357,46 @@ static double lateness(struct engine_bench *bench, int schedules, int seconds)
 	return p99;
 }
 
+/* Is anything below its floor? */
+static bool crowd(struct engine_bench *bench, int schedules, int others)
+{
+	int64_t memory = 0;
+
+	bench->is_local = true;
+	bench->is_crowd = true;
+	bench->lateness = bf_alloc_array(LATENESS_MAX, sizeof(*bench->lateness));
+	/* From the beginning of an hour on, so that half of it is left to store them all. */
+	atomic_store(&shift, -(shifted_wall(NULL) % BELFRY_HOUR));
+	int64_t began = bench_now_us();
+	apply_crowd(bench, (size_t)schedules, "30 * * * *", (size_t)others);
+	double applied = (double)(bench_now_us() - began) / 1e6;
+	atomic_fetch_add(&shift, 29 * BELFRY_MINUTE - shifted_wall(NULL) % BELFRY_HOUR);
+	belfry_time due = move_to_minute();
+	start(bench);
+	while (shifted_wall(NULL) < due) {
+		pause_ms(5);
+	}
+	long long first = atomic_load(&bench->other_turns);
+	while (atomic_load(&bench->turns) - atomic_load(&bench->other_turns) < schedules) {
+		memory = BF_MAX(memory, bench_memory("VmRSS:"));
+		pause_ms(20);
+	}
+	double took = (double)(shifted_wall(NULL) - due) / 1e6;
+	size_t count = (size_t)(atomic_load(&bench->other_turns) - first);
+	qsort(bench->lateness + first, count, sizeof(*bench->lateness), compare);
+	const int64_t *late = bench->lateness + first;
+	double p99 = (double)late[count * 99 / 100] / 1e3;
+	printf("crowd of %d\t%.0f Runs/s (%.1f s)\tmemory at most %.0f MB (floor %d)\t"
+	       "%d others each second: p50 %.1f ms p99 %.1f ms worst %.1f ms (floor: p99 %d) n=%zu\t"
+	       "stored at %.0f/s\n",
+			schedules, schedules / took, took, (double)memory / 1e6, CROWD_FLOOR_MB,
+			others, (double)late[count / 2] / 1e3, p99, (double)late[count - 1] / 1e3,
+			CROWD_FLOOR_MS, count, schedules / applied);
+	bf_free(bench->lateness);
+	bench->lateness = NULL;
+	return p99 > CROWD_FLOOR_MS || (double)memory / 1e6 > CROWD_FLOOR_MB;
+}
+
 /* A folder of its own under the working folder, removed at the end. */
 static void make_folder(char *folder)
 {
@@ -373,7 +432,7 @@ int main(int argc, char **argv)
 	bool is_below = false;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: bench-engine throughput|burst|lateness SCHEDULES ...\n");
+		fprintf(stderr, "usage: bench-engine throughput|burst|lateness|crowd SCHEDULES ...\n");
 		return 2;
 	}
 	bench.is_local = strcmp(argv[argc - 1], "local") == 0;
@@ -384,6 +443,9 @@ int main(int argc, char **argv)
 	} else if (strcmp(argv[1], "burst") == 0) {
 		open_bench(&bench, folder, (uint32_t)number(argv[3]));
 		is_below = burst(&bench, number(argv[2])) > BURST_FLOOR_MS;
+	} else if (strcmp(argv[1], "crowd") == 0 && argc >= 5) {
+		open_bench(&bench, folder, (uint32_t)number(argv[4]));
+		is_below = crowd(&bench, number(argv[2]), number(argv[3]));
 	} else {
 		open_bench(&bench, folder, 1000);
 		is_below = lateness(&bench, number(argv[2]), number(argv[3])) > LATENESS_FLOOR_MS;

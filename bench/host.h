@@ -1,5 +1,5 @@
 /* A host of its own for a measurement: store, provider, targets and host on one SQLite file, without
- * HTTP. What the pages of docs/performance.md say of a process is read here too. */
+ * HTTP. */
 #ifndef BENCH_HOST_H
 #define BENCH_HOST_H
 
@@ -26,8 +26,5 @@ void bench_host_forget(const char *folder);
 
 /* Calls of the store so far, reading and writing. */
 uint64_t bench_host_calls(const struct bench_host *bench);
-/* Of this process: processor time so far in microseconds; memory in bytes, now and at most. */
-int64_t bench_cpu_us(void);
-int64_t bench_memory(const char *field);
 
 #endif

@@ -25,6 +25,7 @@
 #include "ceiling.h"
 #include "host.h"
 #include "host/deployments.h"
+#include "process.h"
 
 #define MAKERS          64
 #define MEMORY_FLOOR_MB 300

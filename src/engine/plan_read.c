@@ -34,7 +34,8 @@ void bf_plan_read_due(struct bf_planner *planner, struct bf_planner_orders *orde
 	planner->is_fresh = planner->is_crowded && !planner->is_fresh;
 	begin_read(planner, orders, now, BELFRY_LIST_DUE, BF_PLAN_DUE);
 	if (planner->is_fresh) {
-		planner->rows.from = BF_MAX(store_time(planner, now) - BF_PLAN_FRESH, 0);
+		planner->rows.from = BF_MAX(store_time(planner, now) - BF_PLAN_FRESH,
+				planner->crowd + 1);
 	}
 	if (planner->places > 0 && !planner->is_backlog) {
 		/* No more than can be born claimed: the rest stays owed, and is planned next. */

@@ -248,12 +248,16 @@ static void fail(struct bf_planner *planner, struct bf_planner_orders *orders,
 	end_pass(planner);
 }
 
-/* Did the rows read, oldest first, begin and end before what is fresh? */
-static bool has_old_row(const struct bf_planner *planner)
+/* Rows are left, and the rows read, which are older than those, wait already. */
+static void look_for_crowd(struct bf_planner *planner)
 {
 	const struct belfry_list *rows = &planner->rows;
 
-	return rows->count > 0 && rows->rows[rows->count - 1].cursor < rows->now - BF_PLAN_FRESH;
+	planner->is_crowded = false;
+	if (planner->wants_pass && rows->count > 0) {
+		planner->crowd = rows->rows[rows->count - 1].cursor;
+		planner->is_crowded = rows->now - planner->crowd > BF_PLAN_CROWD;
+	}
 }
 
 static void schedule_wake(struct bf_planner *planner, struct bf_boot_time now)
@@ -275,7 +279,7 @@ static void schedule_wake(struct bf_planner *planner, struct bf_boot_time now)
 	planner->wants_pass = planner->is_cut || planner->is_fresh ||
 			(planner->rows.has_more && planner->advance.item_count > 0);
 	if (!planner->is_fresh) {
-		planner->is_crowded = planner->wants_pass && has_old_row(planner);
+		look_for_crowd(planner);
 	}
 }
 

@@ -20,9 +20,10 @@ enum bf_plan_purpose { BF_PLAN_DUE, BF_PLAN_ROWS, BF_PLAN_PAGE };
  * its Runs born claimed, two commits each; for a slower one they go to the queue, so many in that time:
  * fewer than a quick handler drains, so that it comes back to the first way. */
 #define BF_PLAN_TICKET_WAIT (100 * BELFRY_MILLISECOND)
-/* Two passes by turns while more is owed than one pass takes and the oldest of it is older than this:
- * what was due since then is not kept waiting by what was missed or is late already, and the other way
- * round. Such a crowd leaves a quarter of the tickets to the pass that follows. */
+/* Two passes by turns while more is owed than one pass takes and it waits longer than CROWD: the oldest
+ * first, and what came due later, within FRESH. So what is due now is not kept waiting by what was missed
+ * or by a crowd, and the other way round. The pass of the oldest leaves a quarter of the tickets. */
+#define BF_PLAN_CROWD        (250 * BELFRY_MILLISECOND)
 #define BF_PLAN_FRESH        (2 * BELFRY_SECOND)
 #define BF_PLAN_RUNS_MAX     ((size_t)2000) /* Runs of one commit */
 #define BF_PLAN_REQUESTS_MAX ((size_t)256)  /* puts of one commit */
@@ -83,8 +84,9 @@ struct bf_planner {
 	bool is_cut;       /* this pass had to leave due rows for the next one */
 	size_t runs_max;   /* of this pass */
 	bool is_undecided; /* this pass met an instant whose coverage is open */
-	bool is_crowded;   /* the last pass left rows that are no longer fresh */
-	bool is_fresh;     /* this pass looks at fresh rows alone */
+	bool is_crowded;   /* the last pass of the oldest left some that wait */
+	belfry_time crowd; /* ... and read up to this cursor */
+	bool is_fresh;     /* this pass looks at what came due later alone */
 
 	struct belfry_arena arena;
 	struct belfry_list rows; /* the rows of this pass, and the store's time */
