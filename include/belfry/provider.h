@@ -100,6 +100,10 @@ struct belfry_schedule_iterator {
 			const struct belfry_error *why);
 };
 
+/* Bounds of texts that a host hands in; longer ones are BELFRY_INVALID. */
+#define BELFRY_REQUEST_KEY_BYTES 256u
+#define BELFRY_MESSAGE_BYTES     1024u /* of cancel, and of a concluded outcome: UTF-8 */
+
 /* Run now, replay. */
 struct belfry_enqueue {
 	size_t size;
@@ -107,7 +111,7 @@ struct belfry_enqueue {
 	enum belfry_trigger trigger;    /* MANUAL or REPLAY */
 	struct belfry_id replayed_from; /* REPLAY: a Run of this schedule (else BELFRY_NOT_FOUND);
 					   * the new Run carries its revision, that is its payload */
-	struct belfry_str request_key;  /* empty: none */
+	struct belfry_str request_key;  /* empty: none; at most BELFRY_REQUEST_KEY_BYTES */
 	uint64_t request_hash;
 	/* answers */
 	struct belfry_id run;

@@ -2,36 +2,15 @@
  *
  * Every operation goes the same way: check the arguments, count, pass the fault point before, call, pass the
  * fault point after, verify the answer, put the words of a failure right. The provider writes into copies,
- * so that nobody reads what was not answered. The rules are in provider_table.c, provider_check.c,
- * provider_verify.c and provider_list.c.
+ * so that nobody reads what was not answered. What all have in common is in provider_call.c, the rules in
+ * provider_table.c, provider_check.c, provider_verify.c and provider_list.c.
  *
- * Life: not started, started, stopped, in this order alone, under `life`. So the provider sees one start
+ * Life: not started, started, stopped, in this order alone, under `lock`. So the provider sees one start
  * (T082) and none after its stop.
  *
  * Not here  which provider it is, and its store (scheduler.c). */
 #include "base/alloc.h"
 #include "provider/provider_priv.h"
-
-enum life { NOT_STARTED, STARTED, STOPPED };
-
-struct belfry_scheduler {
-	struct belfry_provider *inner;
-	bool is_shared; /* somebody else frees inner */
-	struct belfry_provider_ops
-			ops; /* copies; methods that the tables are too short for are NULL */
-	struct belfry_provider_more_ops more;
-	struct belfry_properties properties;
-	char *name;             /* what properties.name points to */
-	struct bf_store *store; /* owned, outlives inner; NULL: none, or somebody else's */
-	pthread_mutex_t lock;   /* of what follows; held while the provider starts or stops */
-	enum life life;
-	bool is_at_rest;               /* the stop has answered BELFRY_OK */
-	struct belfry_handler handler; /* a copy, whole */
-	struct bf_fault before[BF_PROVIDER_METHOD_COUNT];
-	struct bf_fault after[BF_PROVIDER_METHOD_COUNT];
-	atomic_ullong calls[BF_PROVIDER_METHOD_COUNT];
-	atomic_ullong failures[BF_PROVIDER_METHOD_COUNT];
-};
 
 /* ---- making one --------------------------------------------------------------------------------- */
 
@@ -145,171 +124,28 @@ const struct belfry_properties *belfry_scheduler_properties(
 	return scheduler != NULL ? &scheduler->properties : NULL;
 }
 
-/* ---- counts and faults -------------------------------------------------------------------------- */
-
-const char *bf_provider_method_name(enum bf_provider_method method)
-{
-	static const char *const names[] = {"start", "stop", "reconcile", "apply", "remove",
-			"enqueue", "list_runs", "get_run", "state", "why", "cancel", "conclude",
-			"attempts", "metrics", "due"};
-
-	return (unsigned)method < BF_COUNT(names) ? names[method] : "?";
-}
-
-uint64_t bf_scheduler_calls(const struct belfry_scheduler *scheduler,
-		enum bf_provider_method method)
-{
-	return atomic_load(&scheduler->calls[method]);
-}
-
-uint64_t bf_scheduler_failures(const struct belfry_scheduler *scheduler,
-		enum bf_provider_method method)
-{
-	return atomic_load(&scheduler->failures[method]);
-}
-
-struct bf_fault *bf_scheduler_fault_before(struct belfry_scheduler *scheduler,
-		enum bf_provider_method method)
-{
-	return &scheduler->before[method];
-}
-
-struct bf_fault *bf_scheduler_fault_after(struct belfry_scheduler *scheduler,
-		enum bf_provider_method method)
-{
-	return &scheduler->after[method];
-}
-
-/* ---- one call ----------------------------------------------------------------------------------- */
-
-/* What goes the same way for every operation. */
-struct call {
-	struct belfry_scheduler *scheduler;
-	enum bf_provider_method method;
-	struct belfry_error *ret_err; /* the caller's; may be NULL */
-	struct belfry_error err;      /* what is written on the way */
-};
-
-static struct call call_of(struct belfry_scheduler *scheduler, enum bf_provider_method method,
-		struct belfry_error *ret_err)
-{
-	return (struct call){.scheduler = scheduler, .method = method, .ret_err = ret_err};
-}
-
-static bool is_write(enum bf_provider_method method)
-{
-	switch (method) {
-	case BF_PROVIDER_RECONCILE:
-	case BF_PROVIDER_APPLY:
-	case BF_PROVIDER_REMOVE:
-	case BF_PROVIDER_ENQUEUE:
-	case BF_PROVIDER_CANCEL:
-	case BF_PROVIDER_CONCLUDE: return true;
-	case BF_PROVIDER_START:
-	case BF_PROVIDER_STOP:
-	case BF_PROVIDER_LIST_RUNS:
-	case BF_PROVIDER_GET_RUN:
-	case BF_PROVIDER_STATE:
-	case BF_PROVIDER_WHY:
-	case BF_PROVIDER_ATTEMPTS:
-	case BF_PROVIDER_METRICS:
-	case BF_PROVIDER_DUE:
-	case BF_PROVIDER_METHOD_COUNT: break;
-	}
-	return false;
-}
-
-/* `status` is what the argument check said. BELFRY_OK: go on and call the provider. */
-static enum belfry_status begin(struct call *call, enum belfry_status status)
-{
-	if (call->scheduler == NULL) {
-		return bf_error_set(&call->err, BELFRY_INVALID, "%s: there is no scheduler",
-				bf_provider_method_name(call->method));
-	}
-	(void)atomic_fetch_add(&call->scheduler->calls[call->method], 1);
-	if (status == BELFRY_OK && bf_fault_hit(&call->scheduler->before[call->method])) {
-		status = BELFRY_UNAVAILABLE;
-	}
-	return status;
-}
-
-/* The same for a method that may be missing. */
-static enum belfry_status begin_optional(struct call *call, enum belfry_status status, bool has_it)
-{
-	if (status == BELFRY_OK && call->scheduler != NULL && !has_it) {
-		status = bf_error_set(&call->err, BELFRY_CANNOT, "this provider cannot do that");
-	}
-	return begin(call, status);
-}
-
-/* `status` is the provider's; `is_believable` whether its answer can be. */
-static enum belfry_status end(struct call *call, enum belfry_status status, bool is_believable)
-{
-	const char *method = bf_provider_method_name(call->method);
-
-	if ((unsigned)status >= BELFRY_STATUS_COUNT) {
-		return bf_error_system(&call->err, BELFRY_CORRUPT, 0,
-				"provider %s: %s answered status %u", call->scheduler->name, method,
-				(unsigned)status);
-	}
-	if (status == BELFRY_OK && !is_believable) {
-		return bf_error_system(&call->err, BELFRY_CORRUPT, 0,
-				"provider %s: the answer of %s cannot be", call->scheduler->name,
-				method);
-	}
-	if (status == BELFRY_OK && bf_fault_hit(&call->scheduler->after[call->method])) {
-		return is_write(call->method) ? BELFRY_UNKNOWN : BELFRY_UNAVAILABLE;
-	}
-	return status;
-}
-
-/* The end of a call whose arguments were wrong, too. */
-static enum belfry_status finish(struct call *call, enum belfry_status status)
-{
-	if (status == BELFRY_OK) {
-		return status;
-	}
-	if (call->scheduler != NULL && bf_provider_is_failure(status)) {
-		(void)atomic_fetch_add(&call->scheduler->failures[call->method], 1);
-	}
-	(void)bf_provider_settle(status, &call->err);
-	if (call->ret_err != NULL) {
-		*call->ret_err = call->err;
-	}
-	return status;
-}
-
-static enum belfry_status check_pointers(const void *one, const void *other,
-		struct belfry_error *err)
-{
-	if (one == NULL || other == NULL) {
-		return bf_error_set(err, BELFRY_INVALID,
-				"an arena, or a place for the answer, is missing");
-	}
-	return BELFRY_OK;
-}
-
 /* ---- life --------------------------------------------------------------------------------------- */
 
 /* Under the lock. What the handler is too short for is NULL in the copy. */
-static enum belfry_status start_inner(struct call *call, const struct belfry_handler *handler)
+static enum belfry_status start_inner(struct bf_provider_call *call,
+		const struct belfry_handler *handler)
 {
 	struct belfry_scheduler *s = call->scheduler;
 
-	if (s->life == STOPPED) {
+	if (s->life == BF_PROVIDER_STOPPED) {
 		return bf_error_set(&call->err, BELFRY_INVALID,
 				"a scheduler that was stopped is not started again: open a new one");
 	}
-	if (s->life == STARTED) {
+	if (s->life == BF_PROVIDER_STARTED) {
 		return BELFRY_OK;
 	}
 	s->handler = (struct belfry_handler){0};
 	memcpy(&s->handler, handler, BF_MIN(handler->size, sizeof(s->handler)));
 	s->handler.size = sizeof(s->handler);
-	enum belfry_status status = end(call, s->ops.start(s->inner, &s->handler, &call->err),
-			true);
+	enum belfry_status status = bf_provider_end(call,
+			s->ops.start(s->inner, &s->handler, &call->err), true);
 	if (status == BELFRY_OK) {
-		s->life = STARTED;
+		s->life = BF_PROVIDER_STARTED;
 	}
 	return status;
 }
@@ -317,27 +153,28 @@ static enum belfry_status start_inner(struct call *call, const struct belfry_han
 enum belfry_status belfry_scheduler_start(struct belfry_scheduler *scheduler,
 		const struct belfry_handler *handler, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_START, err);
-	enum belfry_status status = begin(&call, bf_check_handler(handler, &call.err));
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_START, err);
+	enum belfry_status status = bf_provider_begin(&call, bf_check_handler(handler, &call.err));
 
 	if (status == BELFRY_OK) {
 		(void)pthread_mutex_lock(&scheduler->lock); /* ours: cannot fail */
 		status = start_inner(&call, handler);
 		(void)pthread_mutex_unlock(&scheduler->lock);
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 /* Under the lock. Whatever the provider answers, nothing begins any more. */
-static enum belfry_status stop_inner(struct call *call, belfry_duration drain)
+static enum belfry_status stop_inner(struct bf_provider_call *call, belfry_duration drain)
 {
 	struct belfry_scheduler *s = call->scheduler;
 
 	if (s->is_at_rest) {
 		return BELFRY_OK;
 	}
-	s->life = STOPPED;
-	enum belfry_status status = end(call, s->ops.stop(s->inner, drain, &call->err), true);
+	s->life = BF_PROVIDER_STOPPED;
+	enum belfry_status status = bf_provider_end(call, s->ops.stop(s->inner, drain, &call->err),
+			true);
 	s->is_at_rest = status == BELFRY_OK;
 	return status;
 }
@@ -345,15 +182,15 @@ static enum belfry_status stop_inner(struct call *call, belfry_duration drain)
 enum belfry_status belfry_scheduler_stop(struct belfry_scheduler *scheduler, belfry_duration drain,
 		struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_STOP, err);
-	enum belfry_status status = begin(&call, BELFRY_OK);
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_STOP, err);
+	enum belfry_status status = bf_provider_begin(&call, BELFRY_OK);
 
 	if (status == BELFRY_OK) {
 		(void)pthread_mutex_lock(&scheduler->lock); /* ours: cannot fail */
 		status = stop_inner(&call, BF_MAX(drain, 0));
 		(void)pthread_mutex_unlock(&scheduler->lock);
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 void belfry_scheduler_close(struct belfry_scheduler *scheduler)
@@ -361,7 +198,7 @@ void belfry_scheduler_close(struct belfry_scheduler *scheduler)
 	if (scheduler == NULL) {
 		return;
 	}
-	if (scheduler->inner != NULL && scheduler->life == STARTED) {
+	if (scheduler->inner != NULL && scheduler->life == BF_PROVIDER_STARTED) {
 		(void)belfry_scheduler_stop(scheduler, 0, NULL); /* the rest goes on elsewhere */
 	}
 	if (scheduler->inner != NULL && !scheduler->is_shared) {
@@ -378,43 +215,46 @@ void belfry_scheduler_close(struct belfry_scheduler *scheduler)
 enum belfry_status belfry_scheduler_reconcile(struct belfry_scheduler *scheduler,
 		struct belfry_schedule_iterator *schedules, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_RECONCILE, err);
-	enum belfry_status status = begin(&call, bf_check_iterator(schedules, &call.err));
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_RECONCILE, err);
+	enum belfry_status status = bf_provider_begin(&call,
+			bf_check_iterator(schedules, &call.err));
 
 	if (status == BELFRY_OK) {
 		struct bf_checked_list list;
 		bf_checked_list_init(&list, schedules);
 		status = scheduler->ops.reconcile(scheduler->inner, &list.checked, &call.err);
-		status = end(&call, status, true);
+		status = bf_provider_end(&call, status, true);
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_apply(struct belfry_scheduler *scheduler,
 		const struct belfry_schedule *schedule, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_APPLY, err);
-	enum belfry_status status = begin(&call, bf_check_schedule(schedule, &call.err));
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_APPLY, err);
+	enum belfry_status status = bf_provider_begin(&call,
+			bf_check_schedule(schedule, &call.err));
 
 	if (status == BELFRY_OK) {
 		status = scheduler->ops.apply(scheduler->inner, schedule, &call.err);
-		status = end(&call, status, true);
+		status = bf_provider_end(&call, status, true);
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_remove(struct belfry_scheduler *scheduler,
 		struct belfry_str schedule, int64_t revision, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_REMOVE, err);
-	enum belfry_status status = begin(&call, bf_check_removal(schedule, revision, &call.err));
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_REMOVE, err);
+	enum belfry_status status = bf_provider_begin(&call,
+			bf_check_removal(schedule, revision, &call.err));
 
 	/* No schedule has an id that none can have (T087). */
 	if (status == BELFRY_OK && bf_check_schedule_id(schedule, NULL) == BELFRY_OK) {
 		status = scheduler->ops.remove(scheduler->inner, schedule, revision, &call.err);
-		status = end(&call, status, true);
+		status = bf_provider_end(&call, status, true);
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 /* ---- Runs --------------------------------------------------------------------------------------- */
@@ -422,20 +262,21 @@ enum belfry_status belfry_scheduler_remove(struct belfry_scheduler *scheduler,
 enum belfry_status belfry_scheduler_enqueue(struct belfry_scheduler *scheduler,
 		struct belfry_enqueue *request, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_ENQUEUE, err);
-	enum belfry_status status = begin(&call, bf_check_enqueue(request, &call.err));
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_ENQUEUE, err);
+	enum belfry_status status = bf_provider_begin(&call, bf_check_enqueue(request, &call.err));
 
 	if (status == BELFRY_OK) {
 		struct belfry_enqueue mine = *request;
 		mine.size = sizeof(mine);
 		status = scheduler->ops.enqueue(scheduler->inner, &mine, &call.err);
-		status = end(&call, status, status != BELFRY_OK || bf_verify_enqueue(&mine));
+		status = bf_provider_end(&call, status,
+				status != BELFRY_OK || bf_verify_enqueue(&mine));
 		if (status == BELFRY_OK) {
 			request->run = mine.run;
 			request->is_new = mine.is_new;
 		}
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 /* 1 to 200; a negative number that became unsigned is below 1 all the same (T059). */
@@ -448,8 +289,9 @@ enum belfry_status belfry_scheduler_list_runs(struct belfry_scheduler *scheduler
 		struct belfry_run_query *query, struct belfry_arena *arena,
 		struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_LIST_RUNS, err);
-	enum belfry_status status = begin(&call, bf_check_run_query(query, arena, &call.err));
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_LIST_RUNS, err);
+	enum belfry_status status = bf_provider_begin(&call,
+			bf_check_run_query(query, arena, &call.err));
 
 	if (status == BELFRY_OK) {
 		struct belfry_run_query mine = *query;
@@ -463,88 +305,67 @@ enum belfry_status belfry_scheduler_list_runs(struct belfry_scheduler *scheduler
 		asked.runs = mine.runs;
 		asked.count = mine.count;
 		asked.has_more = mine.has_more;
-		status = end(&call, status, status != BELFRY_OK || bf_verify_runs(&asked));
+		status = bf_provider_end(&call, status,
+				status != BELFRY_OK || bf_verify_runs(&asked));
 		if (status == BELFRY_OK) {
 			query->runs = mine.runs;
 			query->count = mine.count;
 			query->has_more = mine.has_more;
 		}
 	}
-	return finish(&call, status);
-}
-
-static enum belfry_status check_run_question(struct belfry_id run, const struct belfry_arena *arena,
-		const void *answer, struct belfry_error *err)
-{
-	enum belfry_status status = check_pointers(arena, answer, err);
-
-	return status == BELFRY_OK ? bf_check_run_id(run, err) : status;
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_get_run(struct belfry_scheduler *scheduler,
 		struct belfry_id run, struct belfry_arena *arena, struct belfry_run *ret_run,
 		struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_GET_RUN, err);
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_GET_RUN, err);
 	struct belfry_run mine = {0};
-	enum belfry_status status = begin(&call,
-			check_run_question(run, arena, ret_run, &call.err));
+	enum belfry_status status = bf_provider_begin(&call,
+			bf_check_run_question(run, arena, ret_run, &call.err));
 
 	if (status == BELFRY_OK) {
 		status = scheduler->ops.get_run(scheduler->inner, run, arena, &mine, &call.err);
-		status = end(&call, status, status != BELFRY_OK || bf_verify_run(&mine, run));
+		status = bf_provider_end(&call, status,
+				status != BELFRY_OK || bf_verify_run(&mine, run));
 		if (status == BELFRY_OK) {
 			*ret_run = mine;
 		}
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 /* ---- what a provider may offer ------------------------------------------------------------------ */
-
-static enum belfry_status check_state(const struct belfry_str *ids, size_t count,
-		const struct belfry_arena *arena, const void *answer, struct belfry_error *err)
-{
-	enum belfry_status status = check_pointers(arena, answer, err);
-
-	return status == BELFRY_OK ? bf_check_ids(ids, count, err) : status;
-}
 
 enum belfry_status belfry_scheduler_state(struct belfry_scheduler *scheduler,
 		const struct belfry_str *ids, size_t count, struct belfry_arena *arena,
 		struct belfry_schedule_state **ret_states, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_STATE, err);
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_STATE, err);
 	struct belfry_schedule_state *states = NULL;
-	enum belfry_status status = begin_optional(&call,
-			check_state(ids, count, arena, ret_states, &call.err),
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_state(ids, count, arena, ret_states, &call.err),
 			scheduler != NULL && scheduler->more.state != NULL);
 
 	if (status == BELFRY_OK) {
 		status = scheduler->more.state(scheduler->inner, ids, count, arena, &states,
 				&call.err);
-		status = end(&call, status,
+		status = bf_provider_end(&call, status,
 				status != BELFRY_OK || bf_verify_states(states, ids, count));
 	}
 	if (status == BELFRY_OK) {
 		*ret_states = states;
 	}
-	return finish(&call, status);
-}
-
-static enum belfry_status check_why(const struct belfry_why *why, const struct belfry_arena *arena,
-		struct belfry_error *err)
-{
-	enum belfry_status status = check_pointers(arena, why, err);
-
-	return status == BELFRY_OK ? bf_check_why(why, err) : status;
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_why(struct belfry_scheduler *scheduler, struct belfry_why *why,
 		struct belfry_arena *arena, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_WHY, err);
-	enum belfry_status status = begin_optional(&call, check_why(why, arena, &call.err),
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_WHY, err);
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_why(why, arena, &call.err),
 			scheduler != NULL && scheduler->more.why != NULL);
 
 	if (status == BELFRY_OK) {
@@ -556,146 +377,110 @@ enum belfry_status belfry_scheduler_why(struct belfry_scheduler *scheduler, stru
 		mine.size = why->size;
 		mine.schedule = why->schedule;
 		mine.at = why->at;
-		status = end(&call, status, status != BELFRY_OK || bf_verify_why(&mine));
+		status = bf_provider_end(&call, status,
+				status != BELFRY_OK || bf_verify_why(&mine));
 		if (status == BELFRY_OK) {
 			*why = mine;
 		}
 	}
-	return finish(&call, status);
-}
-
-static enum belfry_status check_cancel(struct belfry_id run, struct belfry_str message,
-		struct belfry_error *err)
-{
-	enum belfry_status status = bf_check_run_id(run, err);
-
-	return status == BELFRY_OK ? bf_check_message(message, err) : status;
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_cancel(struct belfry_scheduler *scheduler, struct belfry_id run,
 		struct belfry_str message, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_CANCEL, err);
-	enum belfry_status status = begin_optional(&call, check_cancel(run, message, &call.err),
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_CANCEL, err);
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_cancel(run, message, &call.err),
 			scheduler != NULL && scheduler->more.cancel != NULL);
 
 	if (status == BELFRY_OK) {
 		status = scheduler->more.cancel(scheduler->inner, run, message, &call.err);
-		status = end(&call, status, true);
+		status = bf_provider_end(&call, status, true);
 	}
-	return finish(&call, status);
-}
-
-static enum belfry_status check_conclude(struct belfry_id run, const struct belfry_outcome *outcome,
-		struct belfry_error *err)
-{
-	enum belfry_status status = bf_check_run_id(run, err);
-
-	return status == BELFRY_OK ? bf_check_outcome(outcome, err) : status;
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_conclude(struct belfry_scheduler *scheduler,
 		struct belfry_id run, const struct belfry_outcome *outcome,
 		struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_CONCLUDE, err);
-	enum belfry_status status = begin_optional(&call, check_conclude(run, outcome, &call.err),
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_CONCLUDE, err);
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_conclude(run, outcome, &call.err),
 			scheduler != NULL && scheduler->more.conclude != NULL);
 
 	if (status == BELFRY_OK) {
 		status = scheduler->more.conclude(scheduler->inner, run, outcome, &call.err);
-		status = end(&call, status, true);
+		status = bf_provider_end(&call, status, true);
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_attempts(struct belfry_scheduler *scheduler,
 		struct belfry_id run, struct belfry_arena *arena,
 		struct belfry_attempt **ret_attempts, size_t *ret_count, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_ATTEMPTS, err);
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_ATTEMPTS, err);
 	struct belfry_attempt *attempts = NULL;
 	size_t count = 0;
 	const void *answers = ret_count != NULL ? ret_attempts : NULL;
-	enum belfry_status status = begin_optional(&call,
-			check_run_question(run, arena, answers, &call.err),
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_run_question(run, arena, answers, &call.err),
 			scheduler != NULL && scheduler->more.attempts != NULL);
 
 	if (status == BELFRY_OK) {
 		status = scheduler->more.attempts(scheduler->inner, run, arena, &attempts, &count,
 				&call.err);
-		status = end(&call, status,
+		status = bf_provider_end(&call, status,
 				status != BELFRY_OK || bf_verify_attempts(attempts, count, run));
 	}
 	if (status == BELFRY_OK) {
 		*ret_attempts = attempts;
 		*ret_count = count;
 	}
-	return finish(&call, status);
-}
-
-static enum belfry_status check_metrics(const struct belfry_provider_metrics *metrics,
-		struct belfry_error *err)
-{
-	if (metrics == NULL || metrics->size < sizeof(metrics->size)) {
-		return bf_error_set(err, BELFRY_INVALID,
-				"metrics: there is no place for them, or its size is not set");
-	}
-	return BELFRY_OK;
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_metrics(struct belfry_scheduler *scheduler,
 		struct belfry_provider_metrics *ret_metrics, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_METRICS, err);
-	enum belfry_status status = begin_optional(&call, check_metrics(ret_metrics, &call.err),
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_METRICS, err);
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_metrics(ret_metrics, &call.err),
 			scheduler != NULL && scheduler->more.metrics != NULL);
 
 	if (status == BELFRY_OK) {
 		struct belfry_provider_metrics mine = {.size = sizeof(mine)};
 		status = scheduler->more.metrics(scheduler->inner, &mine, &call.err);
-		status = end(&call, status, status != BELFRY_OK || bf_verify_metrics(&mine));
+		status = bf_provider_end(&call, status,
+				status != BELFRY_OK || bf_verify_metrics(&mine));
 		if (status == BELFRY_OK) {
 			mine.size = BF_MIN(ret_metrics->size, sizeof(mine));
 			memcpy(ret_metrics, &mine, mine.size);
 		}
 	}
-	return finish(&call, status);
-}
-
-static enum belfry_status check_due(struct belfry_str schedule, const belfry_time *due, size_t max,
-		const size_t *ret_count, struct belfry_error *err)
-{
-	enum belfry_status status = check_pointers(due, ret_count, err);
-
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	if (max == 0 || max > BF_DUE_TIMES_MAX) {
-		return bf_error_set(err, BELFRY_INVALID, "due: room for 1 to %zu times is needed",
-				BF_DUE_TIMES_MAX);
-	}
-	return bf_check_schedule_id(schedule, err);
+	return bf_provider_finish(&call, status);
 }
 
 enum belfry_status belfry_scheduler_due(struct belfry_scheduler *scheduler,
 		struct belfry_str schedule, belfry_time from, belfry_time *ret_due, size_t max,
 		size_t *ret_count, struct belfry_error *err)
 {
-	struct call call = call_of(scheduler, BF_PROVIDER_DUE, err);
+	struct bf_provider_call call = bf_provider_call_of(scheduler, BF_PROVIDER_DUE, err);
 	size_t count = 0;
-	enum belfry_status status = begin_optional(&call,
-			check_due(schedule, ret_due, max, ret_count, &call.err),
+	enum belfry_status status = bf_provider_begin_optional(&call,
+			bf_check_due(schedule, ret_due, max, ret_count, &call.err),
 			scheduler != NULL && scheduler->more.due != NULL);
 
 	if (status == BELFRY_OK) {
 		status = scheduler->more.due(scheduler->inner, schedule, from, ret_due, max, &count,
 				&call.err);
-		status = end(&call, status,
+		status = bf_provider_end(&call, status,
 				status != BELFRY_OK || bf_verify_due(ret_due, count, max, from));
 	}
 	if (status == BELFRY_OK) {
 		*ret_count = count;
 	}
-	return finish(&call, status);
+	return bf_provider_finish(&call, status);
 }

@@ -19,6 +19,16 @@ static bool has_size(size_t size, size_t needed)
 	return size >= needed;
 }
 
+static enum belfry_status check_pointers(const void *one, const void *other,
+		struct belfry_error *err)
+{
+	if (one == NULL || other == NULL) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"an arena, or a place for the answer, is missing");
+	}
+	return BELFRY_OK;
+}
+
 enum belfry_status bf_check_handler(const struct belfry_handler *handler, struct belfry_error *err)
 {
 	if (handler == NULL) {
@@ -137,8 +147,9 @@ enum belfry_status bf_check_enqueue(const struct belfry_enqueue *request, struct
 				"replayed_from: a replay names the Run that it repeats, no other "
 				"request does");
 	}
-	if (!is_text(request->request_key, BF_KEY_BYTES)) {
-		REFUSE_AT(err, "/request_key", "request_key: at most %zu bytes", BF_KEY_BYTES);
+	if (!is_text(request->request_key, BELFRY_REQUEST_KEY_BYTES)) {
+		REFUSE_AT(err, "/request_key", "request_key: at most %u bytes",
+				BELFRY_REQUEST_KEY_BYTES);
 	}
 	return bf_check_schedule_id(request->schedule, err);
 }
@@ -158,7 +169,7 @@ enum belfry_status bf_check_run_query(const struct belfry_run_query *query,
 	return query->schedule.len > 0 ? bf_check_schedule_id(query->schedule, err) : BELFRY_OK;
 }
 
-enum belfry_status bf_check_run_id(struct belfry_id run, struct belfry_error *err)
+static enum belfry_status check_run_id(struct belfry_id run, struct belfry_error *err)
 {
 	if (bf_id_is_zero(run)) {
 		REFUSE_AT(err, "/run", "run: an id is needed");
@@ -166,16 +177,17 @@ enum belfry_status bf_check_run_id(struct belfry_id run, struct belfry_error *er
 	return BELFRY_OK;
 }
 
-enum belfry_status bf_check_message(struct belfry_str message, struct belfry_error *err)
+static enum belfry_status check_message(struct belfry_str message, struct belfry_error *err)
 {
-	if (!is_text(message, BF_MESSAGE_BYTES) || !bf_str_is_utf8(message)) {
-		REFUSE_AT(err, "/message", "message: at most %zu bytes of UTF-8 without NUL",
-				BF_MESSAGE_BYTES);
+	if (!is_text(message, BELFRY_MESSAGE_BYTES) || !bf_str_is_utf8(message)) {
+		REFUSE_AT(err, "/message", "message: at most %u bytes of UTF-8 without NUL",
+				BELFRY_MESSAGE_BYTES);
 	}
 	return BELFRY_OK;
 }
 
-enum belfry_status bf_check_outcome(const struct belfry_outcome *outcome, struct belfry_error *err)
+static enum belfry_status check_outcome(const struct belfry_outcome *outcome,
+		struct belfry_error *err)
 {
 	if (outcome == NULL || !has_size(outcome->size, sizeof(*outcome))) {
 		REFUSE(err, "conclude: there is no outcome, or its size is not set");
@@ -192,12 +204,36 @@ enum belfry_status bf_check_outcome(const struct belfry_outcome *outcome, struct
 	if ((outcome->run_flags & ~BELFRY_RUN_F_OUTPUT_TRUNCATED) != 0) {
 		REFUSE_AT(err, "/run_flags", "run_flags: OUTPUT_TRUNCATED, or none");
 	}
-	return bf_check_message(outcome->message, err);
+	return check_message(outcome->message, err);
+}
+
+enum belfry_status bf_check_run_question(struct belfry_id run, const struct belfry_arena *arena,
+		const void *answer, struct belfry_error *err)
+{
+	enum belfry_status status = check_pointers(arena, answer, err);
+
+	return status == BELFRY_OK ? check_run_id(run, err) : status;
+}
+
+enum belfry_status bf_check_cancel(struct belfry_id run, struct belfry_str message,
+		struct belfry_error *err)
+{
+	enum belfry_status status = check_run_id(run, err);
+
+	return status == BELFRY_OK ? check_message(message, err) : status;
+}
+
+enum belfry_status bf_check_conclude(struct belfry_id run, const struct belfry_outcome *outcome,
+		struct belfry_error *err)
+{
+	enum belfry_status status = check_run_id(run, err);
+
+	return status == BELFRY_OK ? check_outcome(outcome, err) : status;
 }
 
 /* ---- questions ---------------------------------------------------------------------------------- */
 
-enum belfry_status bf_check_ids(const struct belfry_str *ids, size_t count,
+static enum belfry_status check_ids(const struct belfry_str *ids, size_t count,
 		struct belfry_error *err)
 {
 	if (count > BF_IDS_MAX || (count > 0 && ids == NULL)) {
@@ -213,10 +249,51 @@ enum belfry_status bf_check_ids(const struct belfry_str *ids, size_t count,
 	return BELFRY_OK;
 }
 
-enum belfry_status bf_check_why(const struct belfry_why *why, struct belfry_error *err)
+static enum belfry_status check_question(const struct belfry_why *why, struct belfry_error *err)
 {
 	if (why == NULL || !has_size(why->size, sizeof(*why))) {
 		REFUSE(err, "why: there is no question, or its size is not set");
 	}
 	return bf_check_schedule_id(why->schedule, err);
+}
+
+enum belfry_status bf_check_state(const struct belfry_str *ids, size_t count,
+		const struct belfry_arena *arena, const void *answer, struct belfry_error *err)
+{
+	enum belfry_status status = check_pointers(arena, answer, err);
+
+	return status == BELFRY_OK ? check_ids(ids, count, err) : status;
+}
+
+enum belfry_status bf_check_why(const struct belfry_why *why, const struct belfry_arena *arena,
+		struct belfry_error *err)
+{
+	enum belfry_status status = check_pointers(arena, why, err);
+
+	return status == BELFRY_OK ? check_question(why, err) : status;
+}
+
+enum belfry_status bf_check_metrics(const struct belfry_provider_metrics *metrics,
+		struct belfry_error *err)
+{
+	if (metrics == NULL || metrics->size < sizeof(metrics->size)) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"metrics: there is no place for them, or its size is not set");
+	}
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_check_due(struct belfry_str schedule, const belfry_time *due, size_t max,
+		const size_t *ret_count, struct belfry_error *err)
+{
+	enum belfry_status status = check_pointers(due, ret_count, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (max == 0 || max > BF_DUE_TIMES_MAX) {
+		return bf_error_set(err, BELFRY_INVALID, "due: room for 1 to %zu times is needed",
+				BF_DUE_TIMES_MAX);
+	}
+	return bf_check_schedule_id(schedule, err);
 }

@@ -567,56 +567,6 @@ static void t045_t047_t048_after_a_disable_nothing_scheduled_starts(void **state
 	host_free(host, BELFRY_SECOND);
 }
 
-/* Disable against starts: whatever the moment, no Run starts after the answer. The disable comes at a
- * moment around the due time; the store says when each Run started. */
-static void t049_200_races_of_disable_against_starts(void **state)
-{
-	enum { COUNT = 50, ROUNDS = 4 };
-	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
-	struct host *host = host_new(*state);
-	static char ids[COUNT][4];
-	belfry_time answered[COUNT];
-	int64_t revision = 0;
-
-	host_start(host);
-	for (int round = 0; round < ROUNDS; round++) {
-		revision++;
-		for (size_t i = 0; i < COUNT; i++) {
-			ids[i][0] = 'r';
-			ids[i][1] = (char)('0' + i / 10);
-			ids[i][2] = (char)('0' + i % 10);
-			struct belfry_schedule s = schedule_of(ids[i], revision, "* * * * * *");
-			assert_int_equal(host_apply(host, &s), BELFRY_OK);
-		}
-		revision++;
-		belfry_time due = now_wall() / BELFRY_SECOND * BELFRY_SECOND + BELFRY_SECOND;
-		wait_past(host, due - 20 * BELFRY_MILLISECOND);
-		for (size_t i = 0; i < COUNT; i++) {
-			struct belfry_schedule s = schedule_of(ids[i], revision, "* * * * * *");
-			s.flags = 0;
-			assert_int_equal(host_apply(host, &s), BELFRY_OK);
-			answered[i] = now_wall();
-		}
-		wait_until(host, all_are_over, NULL, "started Runs end");
-		for (size_t i = 0; i < COUNT; i++) {
-			struct belfry_run_query query = {.size = sizeof(query),
-					.schedule = bf_str(ids[i]),
-					.limit = 200};
-			belfry_arena_reset(&arena);
-			assert_int_equal(belfry_scheduler_list_runs(host->scheduler, &query, &arena,
-							 NULL),
-					BELFRY_OK);
-			for (size_t k = 0; k < query.count; k++) {
-				assert_true(query.runs[k].started_at <= answered[i]);
-				bool is_ended = query.runs[k].started_at != 0 ||
-						query.runs[k].state == BELFRY_RUN_CANCELLED;
-				assert_true(is_ended);
-			}
-		}
-	}
-	host_free(host, BELFRY_SECOND);
-}
-
 static void t064_t087_remove_ends_what_has_not_started_and_is_idempotent(void **state)
 {
 	struct host *host = host_new(*state);
@@ -661,6 +611,40 @@ static void t064_a_run_that_has_begun_goes_on_after_the_removal(void **state)
 	struct belfry_run run = run_to_its_end(host, id, &arena);
 	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
 	assert_true(bf_str_equal(run.session, BF_STR("s")));
+	host_free(host, 0);
+}
+
+/* Said again until it is known: to say the same twice changes nothing. */
+static void a_lost_answer_to_cancel_or_conclude_is_asked_for_again(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state); /* not started: the Runs wait */
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+	struct belfry_outcome outcome = BELFRY_OUTCOME_INIT;
+
+	outcome.status = BELFRY_STATUS_COMPLETED;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	struct belfry_id waiting = host_run_now(host, "a");
+	bf_fault_arm(bf_store_fault_after(host->store), 1, 3);
+	assert_int_equal(belfry_scheduler_cancel(host->scheduler, waiting, BF_STR("by hand"), NULL),
+			BELFRY_OK);
+	struct belfry_run run = host_run(host, waiting, &arena);
+	assert_int_equal(run.state, BELFRY_RUN_CANCELLED);
+	assert_int_equal(run.error, BELFRY_RUN_ERROR_CANCELLED);
+	assert_true(bf_str_equal(run.message, BF_STR("by hand")));
+	/* Its first end stays. */
+	assert_int_equal(belfry_scheduler_conclude(host->scheduler, waiting, &outcome, &host->err),
+			BELFRY_CONFLICT);
+	assert_true(host->err.message[0] != '\0');
+	struct belfry_id other = host_run_now(host, "a");
+	bf_fault_arm(bf_store_fault_after(host->store), 1, 3);
+	assert_int_equal(belfry_scheduler_conclude(host->scheduler, other, &outcome, &host->err),
+			BELFRY_STALE); /* it has not begun */
+	bf_fault_arm(bf_store_fault_after(host->store), 1, -1);
+	assert_int_equal(belfry_scheduler_cancel(host->scheduler, other, BF_STR(""), NULL),
+			BELFRY_UNKNOWN);
+	bf_fault_arm(bf_store_fault_after(host->store), 0, 0);
+	assert_int_equal(host_run(host, other, &arena).state, BELFRY_RUN_CANCELLED);
 	host_free(host, 0);
 }
 
@@ -840,8 +824,8 @@ int run_runs_tests(void)
 			BOTH(a_lost_answer_to_run_now_makes_one_new_run),
 			BOTH(t061_t059_lists_are_stable_and_bounded),
 			BOTH(t045_t047_t048_after_a_disable_nothing_scheduled_starts),
-			BOTH(t049_200_races_of_disable_against_starts),
 			BOTH(t064_t087_remove_ends_what_has_not_started_and_is_idempotent),
+			BOTH(a_lost_answer_to_cancel_or_conclude_is_asked_for_again),
 			BOTH(what_is_not_there_is_not_found),
 			BOTH(t064_a_run_that_has_begun_goes_on_after_the_removal),
 			BOTH(t087_an_apply_of_a_deleted_definition_leaves_it_deleted),
