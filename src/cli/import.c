@@ -197,6 +197,26 @@ static enum belfry_status apply(struct import *import, struct belfry_error *err)
 	return status == BELFRY_OK ? put_answers(import->items, answers, err) : status;
 }
 
+/* Says in each item which line it comes from: the lines with a rule are the deployments, in order. */
+static enum belfry_status put_lines(const struct import *import, struct belfry_error *err)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < json_array_size(import->local.lines); i++) {
+		const json_t *line = json_array_get(import->local.lines, i);
+		json_t *item = json_array_get(import->items, next);
+
+		if (!json_is_string(json_object_get(line, "rule")) || item == NULL) {
+			continue;
+		}
+		if (json_object_set(item, "line", json_object_get(line, "line")) != 0) {
+			return no_memory(err);
+		}
+		next++;
+	}
+	return BELFRY_OK;
+}
+
 static enum belfry_status talk(struct import *import, struct belfry_error *err)
 {
 	if (json_array_size(import->local.deployments) == 0) {
@@ -206,6 +226,9 @@ static enum belfry_status talk(struct import *import, struct belfry_error *err)
 	enum belfry_status status = ask(import, err);
 	if (status == BELFRY_OK && !import->is_dry_run) {
 		status = apply(import, err);
+	}
+	if (status == BELFRY_OK) {
+		status = put_lines(import, err);
 	}
 	if (status == BELFRY_UNAVAILABLE && import->is_dry_run) {
 		(void)fputs("warning: the server was not asked: ", import->cli->err);
@@ -279,13 +302,28 @@ static enum belfry_status show_lines(const struct import *import, struct belfry_
 	return BELFRY_OK;
 }
 
-/* How the shells are allowed: said always, because without it no such deployment is taken. */
+/* Did the server refuse one because its command is not allowed? */
+static bool needs_allowing(const struct import *import)
+{
+	struct belfry_str code = bf_str(belfry_status_code(BELFRY_TARGET_NOT_ALLOWED));
+
+	for (size_t i = 0; i < json_array_size(import->items); i++) {
+		const json_t *error = json_object_get(json_array_get(import->items, i), "error");
+
+		if (bf_str_equal(bf_member(error, "code"), code)) {
+			return true;
+		}
+	}
+	return !import->is_asked;
+}
+
+/* How the shells are allowed: said where the server did not, or could not be asked. */
 static void show_allow(const struct import *import)
 {
 	const char *shell;
 	json_t *value;
 
-	if (json_object_size(import->local.shells) == 0) {
+	if (json_object_size(import->local.shells) == 0 || !needs_allowing(import)) {
 		return;
 	}
 	(void)fputs("\nBelfry runs commands only where it was started with: belfry serve",

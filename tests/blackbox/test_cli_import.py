@@ -50,7 +50,9 @@ def test_the_server_is_asked_first_and_then_told(server):
     result = take('0 9 * * * report\n5 9 * * * other\n', url=server.url)
     assert result.returncode == 0
     assert sent(server) == [(['report', 'other'], True), (['report', 'other'], False)]
-    assert result.stdout.rstrip().endswith('belfry serve --allow-exec /bin/sh')
+    assert '--allow-exec' not in result.stdout
+    rows = {l.split()[0]: l for l in result.stdout.split('OUTCOME')[1].splitlines()[1:3]}
+    assert 'line 1' in rows['report'] and 'line 2' in rows['other']
     server.fake.requests.clear()
     result = take('0 9 * * * report\n', '--dry-run', url=server.url)
     assert sent(server) == [(['report'], True)]
@@ -75,6 +77,7 @@ def test_what_the_server_refuses_is_left_out_and_the_rest_is_made(server):
     assert result.returncode == 1
     assert sent(server) == [(['report', 'other'], True), (['report'], False)]
     assert 'allow it with --allow-exec /bin/sh' in result.stdout
+    assert result.stdout.rstrip().endswith('belfry serve --allow-exec /bin/sh')
     assert '1 created, 0 changed, 0 unchanged, 1 refused' in result.stdout
     server.fake.requests.clear()
     answer = json.loads(take('0 9 * * * other\n', '--json', url=server.url).stdout)
@@ -97,6 +100,7 @@ def test_a_dry_run_without_a_server_tells_what_can_be_told():
     assert result.returncode == 0
     assert 'the server was not asked: cannot reach Belfry' in result.stderr
     assert 'report' in result.stdout
+    assert result.stdout.rstrip().endswith('belfry serve --allow-exec /bin/sh')
     answer = json.loads(take('0 9 * * * report\n@reboot x\n', '--dry-run', '--json', url=UNREACHABLE).stdout)
     assert answer['asked'] is False and answer['items'] is None
     assert take('@reboot x\n', '--dry-run', url=UNREACHABLE).returncode == 1
