@@ -49,9 +49,13 @@ static json_t *object_at(json_t *content, const char *key)
 	return json_object_get(content, key);
 }
 
+/* null takes a member away, which is its default. A name of ours that is not there keeps its null, so that
+ * the reader refuses one that it does not know. */
 static int put_value(const struct frame *frame, const char *key, json_t *value)
 {
-	if (json_is_null(value) && frame->is_free) {
+	bool is_there = json_object_get(frame->content, key) != NULL;
+
+	if (json_is_null(value) && (frame->is_free || is_there)) {
 		(void)json_object_del(frame->content, key); /* it may not be there */
 		return 0;
 	}

@@ -1,5 +1,7 @@
 /* The routes preview and apply, and the settings: what is answered, what is refused, and that nothing is
  * half-done. */
+#include <pthread.h>
+
 #include "api_fixture.h"
 
 #include "base/alloc.h"
@@ -479,6 +481,37 @@ static void a_refused_setting_changes_none_of_them(void **state)
 	assert_string_equal(text_in(setting(f, "beat"), "next_value"), "PT2S");
 }
 
+/* For the thread sanitizer: whoever shows settings or makes a deployment sees a whole value. */
+static void *keep_changing(void *data)
+{
+	struct bf_host *host = data;
+	json_t *changes = json_pack("{s:s, s:i}", "grace", "PT2M", "keep_runs", 5);
+
+	for (int i = 0; i < 200; i++) {
+		assert_int_equal(bf_host_change_settings(host, changes, NULL), BELFRY_OK);
+	}
+	json_decref(changes);
+	return NULL;
+}
+
+static void settings_are_changed_while_they_are_used(void **state)
+{
+	struct api_fixture *f = *state;
+	pthread_t changer;
+	char name[10];
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(pthread_create(&changer, NULL, keep_changing, f->host.host), 0);
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof(name), "n%d", i);
+		api_make_deployment(f, name, id);
+		api_expect(f, "GET", "/v1/settings", NULL, 200, "");
+	}
+	assert_int_equal(pthread_join(changer, NULL), 0);
+	api_expect(f, "GET", "/v1/settings", NULL, 200, "");
+	assert_string_equal(text_in(setting(f, "grace"), "value"), "PT2M");
+}
+
 /* --- memory --- */
 
 static enum belfry_status preview(struct bf_host *host, const json_t *body, json_t **ret_answer,
@@ -557,6 +590,7 @@ int run_api_apply_tests(void)
 			CASE(a_preview_refuses_what_a_create_refuses),
 			CASE(settings_are_changed_at_once_or_from_the_next_start_on),
 			CASE(a_refused_setting_changes_none_of_them),
+			CASE(settings_are_changed_while_they_are_used),
 			CASE(every_allocation_may_fail),
 #undef CASE
 	};

@@ -412,6 +412,25 @@ static void a_patch_merges_and_null_is_the_default(void **state)
 	assert_int_equal(fake_find_schedule(&f->host.fake, id)->revision, 4);
 }
 
+/* By the rules of a merge patch: what the other kind has not is taken away. The command is what is refused
+ * then: so all of the rest was taken. */
+static void a_patch_can_change_the_kind_of_a_target(void **state)
+{
+	struct api_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	char path[100];
+
+	api_make_deployment(f, "a", id);
+	path_of(path, sizeof(path), id, "");
+	api_expect(f, "PATCH", path, "{\"target\":{\"kind\":\"exec\",\"command\":[\"/bin/true\"]}}",
+			400, "INVALID_REQUEST");
+	api_expect(f, "PATCH", path,
+			"{\"target\":{\"kind\":\"exec\",\"command\":[\"/bin/true\"],\"url\":null,"
+			"\"method\":null,\"headers\":null,\"body\":null,\"secret\":null}}",
+			422, "TARGET_NOT_ALLOWED");
+	assert_string_equal(api_text(f, "pointer"), "/target/command/0");
+}
+
 static void a_patch_is_refused_like_a_create(void **state)
 {
 	static const struct refusal rows[] = {
@@ -797,6 +816,7 @@ int run_api_deployment_tests(void)
 			CASE(a_rule_is_limited_and_deep_json_refused),
 			CASE(names_are_unique_and_the_refusal_says_so),
 			CASE(a_patch_merges_and_null_is_the_default),
+			CASE(a_patch_can_change_the_kind_of_a_target),
 			CASE(a_patch_is_refused_like_a_create),
 			CASE(if_match_decides_between_two_editors),
 			CASE(a_merge_patch_has_a_media_type_of_its_own),

@@ -169,6 +169,16 @@ static void t055_a_run_of_another_deployment_is_not_replayed_here(void **state)
 	assert_string_equal(api_text(&f->api, "deployment_id"), f->id);
 }
 
+static void an_end_before_the_beginning_is_refused(void **state)
+{
+	struct runs_fixture *f = *state;
+
+	api_expect(&f->api, "GET",
+			path_of(f, "/due?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"), NULL,
+			400, "INVALID_REQUEST");
+	check_contains(bf_str(api_text(&f->api, "detail")), "to: ");
+}
+
 static void a_cancelled_run_is_answered_and_again_the_same(void **state)
 {
 	struct runs_fixture *f = *state;
@@ -491,6 +501,7 @@ int run_api_run_tests(void)
 			CASE(a_request_key_has_a_form),
 			CASE(t054_a_replay_names_its_source),
 			CASE(t055_a_run_of_another_deployment_is_not_replayed_here),
+			CASE(an_end_before_the_beginning_is_refused),
 			CASE(a_cancelled_run_is_answered_and_again_the_same),
 			CASE(a_run_that_cannot_be_cancelled_says_why),
 			CASE(a_run_is_shown_with_every_member_and_its_attempts),
