@@ -9,6 +9,8 @@
 /* Below the server's own limits, and few enough that progress shows and no request takes long. */
 #define PART_COUNT 100
 #define PART_BYTES (4u << 20)
+/* Each deployment is on the disk when its part is answered: on a slow one that takes its time. */
+#define PART_MILLI 300000L
 
 static enum belfry_status no_memory(struct belfry_error *err)
 {
@@ -71,6 +73,7 @@ static enum belfry_status send_part(struct bf_cli *cli, json_t *part, bool is_dr
 	struct bf_request request = {.method = "POST",
 			.path = is_dry_run ? "/v1/apply?dry_run=true" : "/v1/apply",
 			.body = body,
+			.limit_ms = PART_MILLI,
 			.takes_any_status = true};
 	enum belfry_status status = bf_client_call(cli, &request, &answer, err);
 	return status == BELFRY_OK ? read_items(cli, &answer, json_array_size(part), items, err)
