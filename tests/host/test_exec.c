@@ -263,9 +263,8 @@ static void b17_a_command_outlives_its_host_and_is_adopted(void **state)
 	fake_reply_fini(&first);
 	host_fixture_open(&f->host);
 	invocation.fence = 8;
-	admit(f, &invocation, &second);
 	touch(f, "go");
-	fake_reply_wait(&second);
+	admit_settled(f, &invocation, &second);
 	assert_int_equal(second.kind, FAKE_REPLY_TURN);
 	assert_int_equal(second.outcome.status, BELFRY_STATUS_COMPLETED);
 	fake_reply_fini(&second);
@@ -288,8 +287,7 @@ static void b17_with_abandon_it_is_ended_and_not_run_again(void **state)
 	host_fixture_close(&f->host);
 	host_fixture_open(&f->host);
 	invocation.fence = 8;
-	admit(f, &invocation, &reply);
-	fake_reply_wait(&reply);
+	admit_settled(f, &invocation, &reply);
 	assert_int_equal(reply.error, BELFRY_RUN_ERROR_INTERRUPTED);
 	fake_reply_fini(&reply);
 	assert_true(output_is(f, invocation.run, "a\n"));

@@ -46,6 +46,7 @@ static void unlock(struct bf_exec *exec)
 	(void)pthread_mutex_unlock(&exec->lock);
 }
 
+/* Under the lock: else the loop may be gone as soon as it has what it waited for. */
 static void wake(struct bf_exec *exec)
 {
 	uint64_t one = 1;
@@ -86,8 +87,8 @@ static void do_job(struct bf_exec_command *command, job_fn work)
 	work(command);
 	lock(exec);
 	bf_list_append(&exec->returned, &command->link);
-	unlock(exec);
 	wake(exec);
+	unlock(exec);
 }
 
 /* One function for each kind of job, for a job carries no data but its place. */
@@ -132,10 +133,30 @@ static void deliver_kind(struct bf_exec_command *command, enum bf_exec_kind kind
 	deliver(command, &(struct bf_exec_result){.kind = kind});
 }
 
+/* Who waited to meet it arrives anew; at the end it is given back. */
+static void release_successor(struct bf_exec_command *command)
+{
+	struct bf_exec *exec = command->exec;
+
+	lock(exec);
+	struct bf_exec_command *fresh = bf_take(&command->successor);
+	if (fresh != NULL && !exec->is_winding_up) {
+		bf_list_append(&exec->arrived, &fresh->link);
+		wake(exec);
+		fresh = NULL;
+	}
+	unlock(exec);
+	if (fresh != NULL) {
+		deliver_kind(fresh, BF_EXEC_CANCELLED);
+		bf_exec_command_free(fresh);
+	}
+}
+
 static void forget(struct bf_exec_command *command)
 {
 	struct bf_exec *exec = command->exec;
 
+	release_successor(command);
 	deliver_kind(command, BF_EXEC_CANCELLED); /* where nobody was told */
 	lock(exec);
 	bf_list_remove(&command->all);
@@ -287,6 +308,7 @@ static void come_back(struct bf_exec_command *command)
 {
 	command->is_busy = false;
 	command->exec->busy--;
+	release_successor(command);
 	switch (command->state) {
 	case BF_EXEC_LOOKING:
 	case BF_EXEC_PREPARING:
@@ -429,8 +451,8 @@ static void run_sweep(struct bf_output_job *job)
 	bf_exec_sweep(exec);
 	lock(exec);
 	exec->is_swept = true;
-	unlock(exec);
 	wake(exec);
+	unlock(exec);
 }
 
 static void sweep(struct bf_exec *exec)
@@ -523,6 +545,19 @@ static void cancel(struct bf_exec_command *command)
 	}
 }
 
+/* It meets the old one when that has no job out. Who waited for the same has a lower fence. */
+static void succeed(struct bf_exec_command *old, struct bf_exec_command *fresh)
+{
+	lock(old->exec);
+	struct bf_exec_command *earlier = old->successor;
+	old->successor = fresh;
+	unlock(old->exec);
+	if (earlier != NULL) {
+		deliver_kind(earlier, BF_EXEC_CANCELLED);
+		bf_exec_command_free(earlier);
+	}
+}
+
 static void meet(struct bf_exec_command *old, struct bf_exec_command *fresh)
 {
 	bool is_settled = old->state == BF_EXEC_SETTLED;
@@ -532,10 +567,11 @@ static void meet(struct bf_exec_command *old, struct bf_exec_command *fresh)
 	if (old->request.done != NULL) {
 		cancel(old); /* of a lower fence */
 	}
-	if (is_settled && is_next && !old->is_busy) {
+	if (old->is_busy) {
+		succeed(old, fresh);
+	} else if (is_settled && is_next) {
 		replace(old, fresh);
-	} else if (!old->is_busy && !is_next && old->state >= BF_EXEC_RUNNING &&
-			old->state <= BF_EXEC_SETTLED) {
+	} else if (!is_next && old->state >= BF_EXEC_RUNNING && old->state <= BF_EXEC_SETTLED) {
 		take_over(old, fresh);
 	} else {
 		deliver_kind(fresh, BF_EXEC_BUSY);
@@ -547,6 +583,11 @@ static void arrive(struct bf_exec_command *command)
 {
 	struct bf_exec_command *old = find(command->exec, command->request.run);
 
+	if (command->is_cancelled) { /* while it waited to meet another */
+		deliver_kind(command, BF_EXEC_CANCELLED);
+		bf_exec_command_free(command);
+		return;
+	}
 	if (old != NULL) {
 		meet(old, command);
 		return;
@@ -682,6 +723,7 @@ enum belfry_status bf_exec_start(struct bf_exec *exec, const struct bf_exec_requ
 	bool is_stopping = exec->is_stopping;
 	if (!is_stopping) {
 		bf_list_append(&exec->arrived, &command->link);
+		wake(exec);
 	}
 	unlock(exec);
 	if (is_stopping) {
@@ -689,7 +731,6 @@ enum belfry_status bf_exec_start(struct bf_exec *exec, const struct bf_exec_requ
 		bf_exec_command_free(command);
 		return bf_error_set(err, BELFRY_UNAVAILABLE, "the host is stopping");
 	}
-	wake(exec);
 	return BELFRY_OK;
 }
 
@@ -699,6 +740,10 @@ static struct bf_exec_command *find_call(struct bf_exec *exec, struct belfry_id 
 {
 	struct bf_exec_command *command = find(exec, run);
 
+	if (command != NULL && command->successor != NULL &&
+			command->successor->request.fence == fence) {
+		return command->successor;
+	}
 	if (command != NULL && command->request.fence == fence) {
 		return command;
 	}
@@ -718,9 +763,9 @@ void bf_exec_cancel(struct bf_exec *exec, struct belfry_id run, belfry_fence fen
 	struct bf_exec_command *command = find_call(exec, run, fence);
 	if (command != NULL && command->request.done != NULL && command->cancelled.list == NULL) {
 		bf_list_append(&exec->cancelled, &command->cancelled);
+		wake(exec);
 	}
 	unlock(exec);
-	wake(exec);
 }
 
 bool bf_exec_knows(struct bf_exec *exec, struct belfry_id run)
@@ -806,8 +851,8 @@ enum belfry_status bf_exec_recover(struct bf_exec *exec, struct belfry_error *er
 	} while (status == BELFRY_OK && query.has_more);
 	lock(exec);
 	exec->wants_sweep = true; /* what is not known by now is not needed */
-	unlock(exec);
 	wake(exec);
+	unlock(exec);
 	return status;
 }
 
@@ -917,8 +962,8 @@ void bf_exec_free(struct bf_exec *exec)
 	}
 	lock(exec);
 	exec->is_stopping = true;
-	unlock(exec);
 	wake(exec);
+	unlock(exec);
 	(void)pthread_join(exec->thread, NULL);
 	free_parts(exec);
 }

@@ -52,6 +52,8 @@ struct bf_exec_command {
 	struct bf_output_job job;
 	enum bf_exec_state state;
 	bool is_busy;
+	struct bf_exec_command
+			*successor; /* waits for its job, to meet it; owned; under the lock */
 	/* the request; its fence and callback change under the lock */
 	struct belfry_arena arena; /* its text */
 	struct bf_exec_request request;
