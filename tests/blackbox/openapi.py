@@ -135,7 +135,7 @@ def expect_request(operation, path, headers, body):
     for name, _ in urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query):
         assert name in [p['name'] for p in declared if p['in'] == 'query'], (path, name)
     for name in headers:
-        assert name in [p['name'] for p in declared if p['in'] == 'header'] + ['Content-Type'], (path, name)
+        assert name in [p['name'] for p in declared if p['in'] == 'header'] + ['Content-Type', 'Authorization'], (path, name)
     if body is None:
         assert not operation.get('requestBody', {}).get('required'), path
         return

@@ -243,3 +243,26 @@ def test_real_refusals_are_what_the_document_says(shared_server):
         judge.ask(method, place, None, {'Host': 'evil.example'}, expect=403)
         if method in ('POST', 'PATCH'):
             judge.ask(method, place, b'x', {'Content-Type': 'text/plain'}, expect=415)
+
+
+def test_with_tokens_every_operation_but_health_needs_one_and_commands_are_what_the_document_says(make_server):
+    server = make_server(arguments=('--allow-exec', '/bin/echo'))
+    judge = openapi.Judge(server)
+    for method, path in sorted(openapi.operations()):
+        open_to_all = openapi.DOCUMENT['paths'][path][method.lower()].get('security') == []
+        reply = judge.ask(method, path.replace('{id}', 'x'), expect=200 if open_to_all else 401)
+        assert open_to_all or (reply.code, reply.headers['WWW-Authenticate']) == ('UNAUTHENTICATED', 'Bearer')
+    token = {'Authorization': 'Bearer ' + (server.data / 'admin.token').read_text().strip()}
+    made = judge.ask('POST', '/v1/deployments', {
+        'name': 'a', 'rule': {'cron': NEVER}, 'prompt': 'p', 'target': {'kind': 'exec', 'command': ['/bin/echo', 'x'],
+                                                                      'env': {'A': 'b'}, 'permanent_exit': [2]}},
+        token, expect=201)
+    run = judge.ask('POST', made.headers['Location'] + '/runs', None, token, expect=202).headers['Location']
+    belfry.wait_for(lambda: judge.ask('GET', run, None, token).json['status'] == 'COMPLETED', 'the command')
+    assert judge.ask('GET', run + '/output', None, token, expect=200).body == b'x\n'
+    refused = judge.ask('PATCH', made.headers['Location'], {'target': {'command': ['/bin/sh']}}, token, expect=422)
+    assert refused.code == 'TARGET_NOT_ALLOWED'
+    applied = judge.ask('POST', '/v1/apply', {'deployments': [{'name': 'a', 'rule': {'cron': NEVER}, 'target': {
+        'kind': 'exec', 'command': ['/bin/echo', 'y'], 'env': {'A': 'c'}}}]}, token, expect=200).json['items'][0]
+    assert [c['pointer'] for c in applied['changes']] == \
+        ['/prompt', '/target/command', '/target/env/A', '/target/permanent_exit']
