@@ -81,10 +81,18 @@ static enum belfry_status fuzz_list_runs(struct belfry_provider *provider,
 	query->runs = belfry_arena_alloc(arena, sizeof(*query->runs));
 	fuzz_require(query->limit >= 1 && query->limit <= 200 && query->runs != NULL);
 	struct belfry_id last = {{1}};
-	query->count = memcmp(&query->before, &last, sizeof(last)) == 0 ? 0 : 1;
-	query->has_more = query->count == 1;
 	enum belfry_status status = fuzz_get_run(provider, last, arena, query->runs, err);
 	query->runs->schedule = query->schedule.len > 0 ? query->schedule : BF_STR("x");
+	/* One that answers with what was not asked for is not believed. */
+	const struct belfry_id none = {{0}};
+	bool is_below = memcmp(&query->before, &none, sizeof(none)) == 0 ||
+			memcmp(&last, &query->before, sizeof(last)) < 0;
+	bool is_asked = (query->statuses == 0 ||
+					(query->statuses >> query->runs->status & 1) != 0) &&
+			(query->triggers == 0 ||
+					(query->triggers >> query->runs->trigger & 1) != 0);
+	query->count = is_below && is_asked ? 1 : 0;
+	query->has_more = query->count == 1;
 	return status;
 }
 
