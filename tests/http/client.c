@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/env.h"
+
 #define WAIT_MS 20000
 
 struct client client_open(uint16_t port)
@@ -149,10 +151,13 @@ struct reply client_ask(uint16_t port, struct belfry_str bytes)
 
 void client_expect_text(struct client *client, const char *text)
 {
+	const struct bf_env *env = bf_env_system();
+	struct bf_boot_time until = bf_boot_add(env->boot(env->data), WAIT_MS * BELFRY_MILLISECOND);
 	size_t len = strlen(text);
 	size_t at = 0;
 
-	for (;;) {
+	/* Signs of life may come for ever. */
+	while (env->boot(env->data).us < until.us) {
 		for (; at + len <= client->got.len; at++) {
 			if (memcmp(client->got.ptr + at, text, len) == 0) {
 				bf_buf_remove_front(&client->got, at + len);
@@ -163,6 +168,7 @@ void client_expect_text(struct client *client, const char *text)
 			fail_msg("closed before \"%s\" came", text);
 		}
 	}
+	fail_msg("\"%s\" did not come within %d ms", text, WAIT_MS);
 }
 
 void client_expect_close(struct client *client)
