@@ -21,7 +21,7 @@ import tempfile
 import time
 
 DEADLINE = 60  # seconds: for whatever a program is to say or to end
-WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wno-pedantic-ms-format', '-Werror']
+WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Werror']
 RUN = re.compile(r'^good day \(Run ([0-9a-f-]{36})\)$')
 
 
@@ -39,6 +39,8 @@ class Prefix:
         self.include = self.place / 'include'
         self.environment = dict(os.environ, PKG_CONFIG_PATH=str(self.libdir / 'pkgconfig'),
                                 PKG_CONFIG_SYSROOT_DIR=str(self.root),
+                                PKG_CONFIG_ALLOW_SYSTEM_CFLAGS='1',  # where the prefix is /usr
+                                PKG_CONFIG_ALLOW_SYSTEM_LIBS='1',
                                 LD_LIBRARY_PATH=str(self.libdir))
 
     def flags(self, *options, package='belfry'):
