@@ -289,6 +289,18 @@ const char *bf_args_value(const struct bf_args *args, const char *name)
 	return bf_args_next(args, name, &cursor);
 }
 
+enum belfry_status bf_args_text(const struct bf_args *args, const char *name, const char **ret_text,
+		struct belfry_error *err)
+{
+	const char *text = bf_args_value(args, name);
+
+	if (text != NULL && !bf_str_is_utf8(bf_str(text))) {
+		return bf_error_set(err, BELFRY_USAGE, "--%s: the text is not UTF-8", name);
+	}
+	*ret_text = text;
+	return BELFRY_OK;
+}
+
 bool bf_args_has(const struct bf_args *args, const char *name)
 {
 	return bf_args_value(args, name) != NULL;

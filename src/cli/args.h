@@ -51,6 +51,9 @@ void bf_args_fini(struct bf_args *args);
 /* The value given, NULL where it was not. `name` must be in the command's table. */
 const char *bf_args_value(const struct bf_args *args, const char *name);
 bool bf_args_has(const struct bf_args *args, const char *name);
+/* The same, of text that goes into JSON: BELFRY_USAGE where it is not UTF-8. */
+BF_MUST_CHECK enum belfry_status bf_args_text(const struct bf_args *args, const char *name,
+		const char **ret_text, struct belfry_error *err);
 /* The values of a repeatable option, one a call, then NULL. *cursor begins at 0. */
 const char *bf_args_next(const struct bf_args *args, const char *name, size_t *cursor);
 /* Word `index`, NULL past the end. */

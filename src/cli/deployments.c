@@ -186,16 +186,20 @@ static enum belfry_status run_create(struct bf_cli *cli, const struct bf_args *a
 {
 	BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
 	BF_CLEANUP(bf_cleanup_json) json_t *made = NULL;
+	const char *owner = NULL;
 	enum belfry_status status = bf_deployment_body(cli, args, true, &body, err);
 
 	if (status == BELFRY_OK) {
 		status = put_name(body, bf_args_word(args, 0), err);
 	}
+	if (status == BELFRY_OK) {
+		status = bf_args_text(args, "owner", &owner, err);
+	}
 	if (status == BELFRY_OK && bf_args_has(args, "disabled")) {
 		status = put_own(body, "enabled", json_false(), err);
 	}
-	if (status == BELFRY_OK && bf_args_has(args, "owner")) {
-		status = put_own(body, "owner", json_string(bf_args_value(args, "owner")), err);
+	if (status == BELFRY_OK && owner != NULL) {
+		status = put_own(body, "owner", json_string(owner), err);
 	}
 	if (status == BELFRY_OK) {
 		struct bf_request request = {.method = "POST",
@@ -315,9 +319,12 @@ static enum belfry_status switch_one(struct bf_cli *cli, const struct bf_args *a
 	BF_CLEANUP(bf_cleanup_json) json_t *found = NULL;
 	BF_CLEANUP(bf_cleanup_json) json_t *changed = NULL;
 	BF_CLEANUP(bf_cleanup_json) json_t *body = json_object();
-	const char *reason = bf_args_value(args, "reason");
-	enum belfry_status status = bf_resolve_deployment(cli, bf_args_word(args, 0), &found, err);
+	const char *reason = NULL;
+	enum belfry_status status = bf_args_text(args, "reason", &reason, err);
 
+	if (status == BELFRY_OK) {
+		status = bf_resolve_deployment(cli, bf_args_word(args, 0), &found, err);
+	}
 	if (status == BELFRY_OK && reason != NULL) {
 		status = put_own(body, "reason", json_string(reason), err);
 	}

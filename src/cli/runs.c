@@ -438,9 +438,12 @@ static enum belfry_status run_cancel(struct bf_cli *cli, const struct bf_args *a
 	BF_CLEANUP(bf_cleanup_json) json_t *ended = NULL;
 	BF_CLEANUP(bf_cleanup_json) json_t *body = json_object();
 	BF_CLEANUP(bf_buf_fini) struct bf_buf path = {0};
-	const char *reason = bf_args_value(args, "reason");
-	enum belfry_status status = bf_resolve_run(cli, bf_args_word(args, 0), &run, err);
+	const char *reason = NULL;
+	enum belfry_status status = bf_args_text(args, "reason", &reason, err);
 
+	if (status == BELFRY_OK) {
+		status = bf_resolve_run(cli, bf_args_word(args, 0), &run, err);
+	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -449,8 +452,8 @@ static enum belfry_status run_cancel(struct bf_cli *cli, const struct bf_args *a
 	bf_buf_append_text(&path, "/cancel");
 	if (body == NULL || bf_buf_status(&path) != BELFRY_OK ||
 			(reason != NULL &&
-					json_object_set_new(body, "reason",
-							bf_json_new_str(bf_str(reason))) != 0)) {
+					json_object_set_new(body, "reason", json_string(reason)) !=
+							0)) {
 		return no_memory(err);
 	}
 	struct bf_request request = {.method = "POST", .path = path.ptr, .body = body};

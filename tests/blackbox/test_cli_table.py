@@ -151,6 +151,19 @@ def test_a_run_that_is_not_there_is_not_found(server, command):
     assert belfry(*command.split(), 'nobody@last', url=server.url).returncode == 3
 
 
+@pytest.mark.parametrize('arguments', [
+    ['deployments', 'disable', D1, '--reason', '\udcff'], ['deployments', 'enable', D1, '--reason', '\udcff'],
+    ['deployments', 'create', 'x', '--cron', '* * * * *', '--webhook', 'http://t/', '--owner', '\udcff'],
+    ['deployments', 'create', '\udcff', '--cron', '* * * * *', '--webhook', 'http://t/'],
+    ['deployments', 'create', 'x', '--cron', '\udcff', '--webhook', 'http://t/'],
+    ['runs', 'cancel', R1, '--reason', '\udcff'], ['settings', 'set', 'grace=\udcff']])
+def test_what_is_no_text_is_refused_before_anything_is_asked(server, arguments):
+    result = belfry(*arguments, url=server.url)
+    assert result.returncode in (1, 2)
+    assert 'UTF-8' in result.stderr or 'NAME=VALUE' in result.stderr
+    assert server.fake.requests == []
+
+
 # --- cancel and settings ---
 
 def test_cancel_sends_its_reason_and_shows_the_run(server):
