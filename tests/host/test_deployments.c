@@ -507,6 +507,9 @@ static void merge_patches_follow_the_rfc(void **state)
 		json_t *content = json_pack("{s:o}", "input", parse(rows[i][0]));
 		json_t *patch = json_pack("{s:o}", "input", parse(rows[i][1]));
 		json_t *wanted = json_pack("{s:o}", "input", parse(rows[i][2]));
+		if (json_is_null(json_object_get(wanted, "input"))) {
+			assert_int_equal(json_object_del(wanted, "input"), 0); /* null takes away */
+		}
 		assert_int_equal(bf_merge_patch(content, patch, NULL), BELFRY_OK);
 		assert_true(json_equal(content, wanted));
 		json_decref(content);
