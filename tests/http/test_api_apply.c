@@ -498,7 +498,7 @@ static void settings_are_changed_while_they_are_used(void **state)
 {
 	struct api_fixture *f = *state;
 	pthread_t changer;
-	char name[10];
+	char name[16];
 	char id[BELFRY_ID_TEXT_BYTES];
 
 	assert_int_equal(pthread_create(&changer, NULL, keep_changing, f->host.host), 0);
