@@ -1,5 +1,6 @@
-/* The target's loop: one thread over the pidfds of supervisors. It decides what comes next for each command,
- * and does nothing that blocks but to start a supervisor; the rest is jobs of the writer's thread.
+/* The target's loop: one thread over the pidfds of supervisors. It decides what comes next for each command
+ * (exec_steps.c, exec_arrive.c), and does nothing that blocks but to start a supervisor; the rest is jobs of
+ * the writer's thread.
  *
  * LOOKING - WAITING - PREPARING - STORING - RUNNING - ENDING - SETTLED - LEAVING
  *
@@ -10,44 +11,26 @@
 #include "host/targets/exec.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 
 #include "base/alloc.h"
-#include "base/crash.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/id.h"
 #include "host/backend.h"
 #include "host/targets/exec_priv.h"
-#include "model/run.h"
 
-#define EVENTS       64
-#define TICK         (250 * BELFRY_MILLISECOND) /* new output is looked for */
-#define CHECK_FIRST  BELFRY_SECOND
-#define CHECK_LATEST (30 * BELFRY_SECOND)
-#define PAGE_ROWS    200
-#define ACCOUNT      16384
-#define SWEEP_EVERY  BELFRY_HOUR
-
-static void lock(struct bf_exec *exec)
-{
-	(void)pthread_mutex_lock(&exec->lock); /* fails only for what is a bug */
-}
-
-static void unlock(struct bf_exec *exec)
-{
-	(void)pthread_mutex_unlock(&exec->lock);
-}
+#define EVENTS      64
+#define PAGE_ROWS   200
+#define ACCOUNT     16384
+#define SWEEP_EVERY BELFRY_HOUR
 
 /* Under the lock: else the loop may be gone as soon as it has what it waited for. */
-static void wake(struct bf_exec *exec)
+void bf_exec_wake(struct bf_exec *exec)
 {
 	uint64_t one = 1;
 
@@ -55,391 +38,9 @@ static void wake(struct bf_exec *exec)
 	(void)!write(exec->wake_fd, &one, sizeof(one));
 }
 
-static struct bf_boot_time now(const struct bf_exec *exec)
+struct bf_boot_time bf_exec_now(const struct bf_exec *exec)
 {
 	return exec->options.env->boot(exec->options.env->data);
-}
-
-static struct bf_list *bucket_of(struct bf_exec *exec, struct belfry_id run)
-{
-	return &exec->commands[bf_hash64(0, run.bytes, sizeof(run.bytes)) % BF_EXEC_BUCKETS];
-}
-
-static struct bf_exec_command *find(struct bf_exec *exec, struct belfry_id run)
-{
-	for (struct bf_link *link = bucket_of(exec, run)->first; link != NULL; link = link->next) {
-		struct bf_exec_command *command = BF_CONTAINER(link, struct bf_exec_command, all);
-		if (bf_id_compare(command->request.run, run) == 0) {
-			return command;
-		}
-	}
-	return NULL;
-}
-
-/* --- steps --- */
-
-typedef void (*job_fn)(struct bf_exec_command *command);
-
-static void do_job(struct bf_exec_command *command, job_fn work)
-{
-	struct bf_exec *exec = command->exec;
-
-	work(command);
-	lock(exec);
-	bf_list_append(&exec->returned, &command->link);
-	wake(exec);
-	unlock(exec);
-}
-
-/* One function for each kind of job, for a job carries no data but its place. */
-#define JOB(name, work)                                                                            \
-	static void run_##name(struct bf_output_job *job)                                          \
-	{                                                                                          \
-		do_job(BF_CONTAINER(job, struct bf_exec_command, job), work);                      \
-	}
-JOB(look, bf_exec_job_look)
-JOB(prepare, bf_exec_job_prepare)
-JOB(store, bf_exec_job_store)
-JOB(note, bf_exec_job_note)
-JOB(check, bf_exec_job_check)
-JOB(leave, bf_exec_job_leave)
-JOB(stream, bf_exec_stream)
-JOB(finish, bf_exec_finish)
-
-static void submit(struct bf_exec_command *command, void (*run)(struct bf_output_job *job))
-{
-	command->is_busy = true;
-	command->exec->busy++;
-	command->job.run = run;
-	bf_outputs_submit(command->exec->options.outputs, &command->job);
-}
-
-/* Tells the caller, once. */
-static void deliver(struct bf_exec_command *command, const struct bf_exec_result *result)
-{
-	lock(command->exec);
-	bf_exec_done_fn done = command->request.done;
-	void *data = command->request.data;
-	command->request.done = NULL;
-	bf_list_remove(&command->cancelled);
-	unlock(command->exec);
-	if (done != NULL) {
-		done(data, result);
-	}
-}
-
-static void deliver_kind(struct bf_exec_command *command, enum bf_exec_kind kind)
-{
-	deliver(command, &(struct bf_exec_result){.kind = kind});
-}
-
-/* Who waited to meet it arrives anew; at the end it is given back. */
-static void release_successor(struct bf_exec_command *command)
-{
-	struct bf_exec *exec = command->exec;
-
-	lock(exec);
-	struct bf_exec_command *fresh = bf_take(&command->successor);
-	if (fresh != NULL && !exec->is_winding_up) {
-		bf_list_append(&exec->arrived, &fresh->link);
-		wake(exec);
-		fresh = NULL;
-	}
-	unlock(exec);
-	if (fresh != NULL) {
-		deliver_kind(fresh, BF_EXEC_CANCELLED);
-		bf_exec_command_free(fresh);
-	}
-}
-
-static void forget(struct bf_exec_command *command)
-{
-	struct bf_exec *exec = command->exec;
-
-	release_successor(command);
-	deliver_kind(command, BF_EXEC_CANCELLED); /* where nobody was told */
-	lock(exec);
-	bf_list_remove(&command->all);
-	unlock(exec);
-	bf_list_remove(&command->link);
-	if (command->is_placed) {
-		exec->running--;
-	}
-	bf_exec_command_free(command);
-}
-
-static void give_place(struct bf_exec_command *command)
-{
-	if (command->is_placed) {
-		command->is_placed = false;
-		command->exec->running--;
-	}
-}
-
-static void check_in(struct bf_exec_command *command, belfry_duration after)
-{
-	command->check_after = BF_MIN(after, CHECK_LATEST);
-	command->check_at = bf_boot_add(now(command->exec), command->check_after);
-}
-
-static void leave(struct bf_exec_command *command)
-{
-	command->state = BF_EXEC_LEAVING;
-	bf_list_remove(&command->link); /* from `waiting` */
-	give_place(command);
-	submit(command, run_leave);
-}
-
-/* At its gate it has started nothing, so that it may be killed. */
-static void drop_supervisor(struct bf_exec_command *command)
-{
-	siginfo_t info;
-
-	bf_exec_close_gate(command);
-	if (command->pidfd >= 0) {
-		bf_exec_process_signal(command->pidfd, SIGKILL);
-		(void)waitid(P_PIDFD, (id_t)command->pidfd, &info, WEXITED); /* it is ours */
-		(void)close(command->pidfd); /* nothing was written */
-		command->pidfd = -1;
-	}
-}
-
-/* It did not start, and the caller is told why. The document may be there: of an attempt before, or
- * because its put was answered by nobody. */
-static void end_unstarted(struct bf_exec_command *command)
-{
-	drop_supervisor(command);
-	if (command->is_cancelled) {
-		deliver_kind(command, BF_EXEC_CANCELLED);
-	} else {
-		deliver(command, &command->result);
-	}
-	leave(command);
-}
-
-static void tell_to_end(struct bf_exec_command *command)
-{
-	if (!command->is_told && command->pidfd >= 0) {
-		command->is_told = true;
-		bf_exec_process_signal(command->pidfd, SIGTERM);
-	}
-}
-
-/* What it ended with is a result, but for a command that we made end because its host had gone. */
-static void deliver_end(struct bf_exec_command *command)
-{
-	struct bf_exec_result result = command->result;
-
-	if (result.kind == BF_EXEC_ENDED && result.end.by == BF_EXEC_BY_STOP &&
-			command->request.is_abandoned) {
-		result.kind = BF_EXEC_INTERRUPTED;
-		result.detail = BF_STR(
-				"the command was ended when its host stopped or was taken over");
-	}
-	if (result.kind == BF_EXEC_NOT_NOW && command->is_recovered) {
-		result.kind = BF_EXEC_BUSY; /* its host died before its gate: that costs no attempt */
-	}
-	BF_CRASH_POINT("exec-ended");
-	deliver(command, &result);
-}
-
-static void settle(struct bf_exec_command *command)
-{
-	command->state = BF_EXEC_SETTLED;
-	bf_exec_command_release(command);
-	check_in(command, CHECK_FIRST);
-	deliver_end(command);
-}
-
-static void watch(struct bf_exec_command *command)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = command};
-
-	if (command->pidfd < 0) {
-		command->is_gone = true;
-		return;
-	}
-	/* Where it fails the end is seen at the next tick. */
-	(void)epoll_ctl(command->exec->epoll_fd, EPOLL_CTL_ADD, command->pidfd, &event);
-}
-
-static void run(struct bf_exec_command *command)
-{
-	BF_CRASH_POINT("exec-stored");
-	bf_exec_open_gate(command);
-	BF_CRASH_POINT("exec-started");
-	command->state = BF_EXEC_RUNNING;
-	watch(command);
-}
-
-static void start_supervisor(struct bf_exec_command *command)
-{
-	struct belfry_error err = {0};
-	enum belfry_status status = bf_exec_spawn(command, &err);
-
-	if (status != BELFRY_OK) {
-		bf_exec_command_fail(command, status, &err);
-		end_unstarted(command);
-		return;
-	}
-	command->state = BF_EXEC_STORING;
-	submit(command, run_store);
-}
-
-static void go_on(struct bf_exec_command *command)
-{
-	command->is_cancelled = command->is_cancelled || command->exec->is_winding_up;
-	if (command->state == BF_EXEC_LOOKING && command->has_result &&
-			command->result.kind == BF_EXEC_INTERRUPTED) {
-		settle(command); /* its document stays until that is on record */
-	} else if (command->has_result || command->is_cancelled) {
-		end_unstarted(command);
-	} else if (command->state == BF_EXEC_LOOKING) {
-		command->state = BF_EXEC_WAITING;
-		bf_list_append(&command->exec->waiting, &command->link);
-	} else if (command->state == BF_EXEC_PREPARING) {
-		start_supervisor(command);
-	} else {
-		run(command);
-	}
-}
-
-static void come_back(struct bf_exec_command *command)
-{
-	command->is_busy = false;
-	command->exec->busy--;
-	release_successor(command);
-	switch (command->state) {
-	case BF_EXEC_LOOKING:
-	case BF_EXEC_PREPARING:
-	case BF_EXEC_STORING: go_on(command); break;
-	case BF_EXEC_ENDING:
-		if (command->has_result) {
-			settle(command);
-		} else {
-			check_in(command, CHECK_FIRST);
-		}
-		break;
-	case BF_EXEC_LEAVING: forget(command); break;
-	case BF_EXEC_RUNNING:
-	case BF_EXEC_SETTLED:
-	case BF_EXEC_WAITING: break;
-	}
-}
-
-/* The supervisor has ended. */
-static void reap(struct bf_exec_command *command)
-{
-	siginfo_t info;
-
-	if (command->is_child) {
-		(void)waitid(P_PIDFD, (id_t)command->pidfd, &info, WEXITED | WNOHANG);
-	}
-	(void)close(command->pidfd); /* leaves the epoll with it */
-	command->pidfd = -1;
-	command->is_gone = true;
-	give_place(command);
-}
-
-/* --- what is due for one that has no job --- */
-
-static void learn(struct bf_exec_command *command)
-{
-	if (!command->is_run_over) {
-		return;
-	}
-	lock(command->exec);
-	command->request.fence = BF_MAX(command->request.fence, command->fence_seen);
-	unlock(command->exec);
-	if (command->state == BF_EXEC_RUNNING && !command->is_told && !command->is_gone) {
-		command->is_orphan = true;
-		bf_log(command->exec->options.env, BF_LOG_WARNING,
-				"event=exec_orphan_ended run=%s pid=%d detail=\"its Run is over, so the "
-				"command is told to end\"",
-				command->run_text, (int)command->identity.pid);
-		tell_to_end(command);
-	}
-}
-
-static void consider_running(struct bf_exec_command *command, struct bf_boot_time at)
-{
-	bool is_detached = command->request.done == NULL;
-	struct pollfd end = {.fd = command->pidfd, .events = POLLIN};
-
-	learn(command);
-	if (!command->is_gone && poll(&end, 1, 0) == 1) {
-		reap(command);
-	}
-	if (command->is_gone) {
-		command->state = BF_EXEC_ENDING;
-		submit(command, run_finish);
-	} else if (command->needs_note) {
-		command->needs_note = false;
-		submit(command, run_note);
-	} else if (is_detached && !command->is_run_over && at.us >= command->check_at.us) {
-		check_in(command, BF_MAX(command->check_after * 2, CHECK_FIRST));
-		submit(command, run_check);
-	} else if (bf_exec_has_news(command)) {
-		submit(command, run_stream);
-	}
-}
-
-static void consider(struct bf_exec_command *command, struct bf_boot_time at)
-{
-	if (command->is_busy) {
-		return;
-	}
-	if (command->state == BF_EXEC_RUNNING) {
-		consider_running(command, at);
-	} else if (command->state == BF_EXEC_ENDING && at.us >= command->check_at.us) {
-		submit(command, run_finish);
-	} else if (command->state == BF_EXEC_SETTLED && command->is_run_over) {
-		leave(command);
-	} else if (command->state == BF_EXEC_SETTLED && at.us >= command->check_at.us) {
-		check_in(command, command->check_after * 2);
-		submit(command, run_check);
-	}
-}
-
-/* When to look again without being woken. */
-static struct bf_boot_time due_of(const struct bf_exec_command *command, struct bf_boot_time at)
-{
-	if (command->is_busy || command->state < BF_EXEC_RUNNING ||
-			command->state == BF_EXEC_LEAVING) {
-		return (struct bf_boot_time){INT64_MAX};
-	}
-	return command->state == BF_EXEC_RUNNING ? bf_boot_add(at, TICK) : command->check_at;
-}
-
-static struct bf_boot_time consider_all(struct bf_exec *exec)
-{
-	struct bf_boot_time at = now(exec);
-	struct bf_boot_time due = {INT64_MAX};
-
-	for (size_t i = 0; i < BF_EXEC_BUCKETS; i++) {
-		struct bf_link *next;
-		for (struct bf_link *link = exec->commands[i].first; link != NULL; link = next) {
-			struct bf_exec_command *command = BF_CONTAINER(link, struct bf_exec_command,
-					all);
-			next = link->next;
-			consider(command, at);
-			due.us = BF_MIN(due.us, due_of(command, at).us);
-		}
-	}
-	return due;
-}
-
-static void fill_places(struct bf_exec *exec)
-{
-	while (exec->waiting.first != NULL && exec->running < exec->options.concurrent) {
-		struct bf_exec_command *command = BF_CONTAINER(exec->waiting.first,
-				struct bf_exec_command, link);
-		bf_list_remove(&command->link);
-		command->is_placed = true;
-		exec->running++;
-		command->state = BF_EXEC_PREPARING;
-		submit(command, run_prepare);
-	}
 }
 
 /* --- the sweep --- */
@@ -449,15 +50,15 @@ static void run_sweep(struct bf_output_job *job)
 	struct bf_exec *exec = BF_CONTAINER(job, struct bf_exec, sweep);
 
 	bf_exec_sweep(exec);
-	lock(exec);
+	bf_exec_lock(exec);
 	exec->is_swept = true;
-	wake(exec);
-	unlock(exec);
+	bf_exec_wake(exec);
+	bf_exec_unlock(exec);
 }
 
 static void sweep(struct bf_exec *exec)
 {
-	lock(exec);
+	bf_exec_lock(exec);
 	bool is_swept = exec->is_swept;
 	exec->is_swept = false;
 	if (exec->wants_sweep) {
@@ -465,15 +66,16 @@ static void sweep(struct bf_exec *exec)
 		exec->sweep_at = (struct bf_boot_time){0};
 		exec->sweep_after = BELFRY_SECOND;
 	}
-	unlock(exec);
+	bf_exec_unlock(exec);
 	if (is_swept) {
 		exec->is_sweeping = false;
 		exec->busy--;
 	}
-	if (!exec->is_sweeping && !exec->is_winding_up && now(exec).us >= exec->sweep_at.us) {
+	if (!exec->is_sweeping && !exec->is_winding_up &&
+			bf_exec_now(exec).us >= exec->sweep_at.us) {
 		/* After a start soon again: its Runs are being decided. */
 		exec->sweep_after = BF_MIN(exec->sweep_after * 2, SWEEP_EVERY);
-		exec->sweep_at = bf_boot_add(now(exec), exec->sweep_after);
+		exec->sweep_at = bf_boot_add(bf_exec_now(exec), exec->sweep_after);
 		exec->is_sweeping = true;
 		exec->busy++;
 		exec->sweep.run = run_sweep;
@@ -481,137 +83,16 @@ static void sweep(struct bf_exec *exec)
 	}
 }
 
-/* --- arrivals --- */
-
-static void insert(struct bf_exec_command *command)
-{
-	lock(command->exec);
-	bf_list_append(bucket_of(command->exec, command->request.run), &command->all);
-	unlock(command->exec);
-}
-
-/* The earlier one's document is written over by the new one's. */
-static void replace(struct bf_exec_command *old, struct bf_exec_command *fresh)
-{
-	fresh->etag = old->etag;
-	forget(old);
-	insert(fresh);
-	fresh->state = BF_EXEC_WAITING;
-	bf_list_append(&fresh->exec->waiting, &fresh->link);
-}
-
-/* The one that runs, or ran, is what the new call asks for. */
-static void take_over(struct bf_exec_command *old, struct bf_exec_command *fresh)
-{
-	struct bf_exec *exec = old->exec;
-
-	lock(exec);
-	bf_list_move(bucket_of(exec, old->request.run), &old->all);
-	old->request.fence = fresh->request.fence;
-	old->request.attempt = fresh->request.attempt;
-	old->request.done = fresh->request.done;
-	old->request.data = fresh->request.data;
-	fresh->request.done = NULL;
-	bf_list_remove(&fresh->cancelled);
-	unlock(exec);
-	bf_exec_command_free(fresh);
-	bf_log(exec->options.env, BF_LOG_INFO, "event=exec_adopted run=%s pid=%d state=%s",
-			old->run_text, (int)old->identity.pid,
-			old->state == BF_EXEC_SETTLED ? "ended" : "running");
-	if (old->state == BF_EXEC_SETTLED) {
-		check_in(old, CHECK_FIRST);
-		deliver_end(old);
-		return;
-	}
-	old->needs_note = true;
-	if (old->request.is_abandoned) {
-		tell_to_end(old);
-	}
-}
-
-static void cancel(struct bf_exec_command *command)
-{
-	if (command->state == BF_EXEC_WAITING) {
-		leave(command);
-		deliver_kind(command, BF_EXEC_CANCELLED);
-	} else if (command->state < BF_EXEC_RUNNING) {
-		command->is_cancelled = true; /* its job is out */
-	} else {
-		deliver_kind(command, BF_EXEC_CANCELLED);
-		check_in(command, 0);
-		if (command->state == BF_EXEC_RUNNING && command->request.is_abandoned) {
-			tell_to_end(command);
-		}
-	}
-}
-
-/* It meets the old one when that has no job out. Who waited for the same has a lower fence. */
-static void succeed(struct bf_exec_command *old, struct bf_exec_command *fresh)
-{
-	lock(old->exec);
-	struct bf_exec_command *earlier = old->successor;
-	old->successor = fresh;
-	unlock(old->exec);
-	if (earlier != NULL) {
-		deliver_kind(earlier, BF_EXEC_CANCELLED);
-		bf_exec_command_free(earlier);
-	}
-}
-
-static void meet(struct bf_exec_command *old, struct bf_exec_command *fresh)
-{
-	bool is_settled = old->state == BF_EXEC_SETTLED;
-	bool is_next = old->request.attempt < fresh->request.attempt ||
-			(is_settled && old->result.kind == BF_EXEC_NOT_NOW);
-
-	if (old->request.done != NULL) {
-		cancel(old); /* of a lower fence */
-	}
-	if (old->is_busy) {
-		succeed(old, fresh);
-	} else if (is_settled && is_next) {
-		replace(old, fresh);
-	} else if (!is_next && old->state >= BF_EXEC_RUNNING && old->state <= BF_EXEC_SETTLED) {
-		take_over(old, fresh);
-	} else {
-		deliver_kind(fresh, BF_EXEC_BUSY);
-		bf_exec_command_free(fresh);
-	}
-}
-
-static void arrive(struct bf_exec_command *command)
-{
-	struct bf_exec_command *old = find(command->exec, command->request.run);
-
-	if (command->is_cancelled) { /* while it waited to meet another */
-		deliver_kind(command, BF_EXEC_CANCELLED);
-		bf_exec_command_free(command);
-		return;
-	}
-	if (old != NULL) {
-		meet(old, command);
-		return;
-	}
-	insert(command);
-	if (command->state == BF_EXEC_RUNNING) {
-		command->is_placed = command->pidfd >= 0;
-		command->exec->running += command->is_placed;
-		watch(command);
-	} else {
-		submit(command, run_look);
-	}
-}
-
 /* --- the thread --- */
 
 static struct bf_exec_command *take(struct bf_exec *exec, struct bf_list *list, size_t offset)
 {
-	lock(exec);
+	bf_exec_lock(exec);
 	struct bf_link *link = list->first;
 	if (link != NULL) {
 		bf_list_remove(link);
 	}
-	unlock(exec);
+	bf_exec_unlock(exec);
 	return link == NULL ? NULL : (struct bf_exec_command *)(void *)((char *)link - offset);
 }
 
@@ -621,14 +102,14 @@ static void read_inbox(struct bf_exec *exec)
 	struct bf_exec_command *command;
 
 	while ((command = take(exec, &exec->returned, link)) != NULL) {
-		come_back(command);
+		bf_exec_come_back(command);
 	}
 	while ((command = take(exec, &exec->arrived, link)) != NULL) {
-		arrive(command);
+		bf_exec_arrive(command);
 	}
 	while ((command = take(exec, &exec->cancelled,
 				offsetof(struct bf_exec_command, cancelled))) != NULL) {
-		cancel(command);
+		bf_exec_let_go(command);
 	}
 }
 
@@ -639,7 +120,9 @@ static void wait_for_events(struct bf_exec *exec, struct bf_boot_time due)
 	uint64_t count;
 
 	if (due.us != INT64_MAX) {
-		belfry_duration rest = BF_MAX(due.us - now(exec).us, 0) / BELFRY_MILLISECOND + 1;
+		belfry_duration rest = BF_MAX(due.us - bf_exec_now(exec).us, 0) /
+						BELFRY_MILLISECOND +
+				1;
 		wait = (int)BF_MIN(rest, (belfry_duration)60000);
 	}
 	int got = epoll_wait(exec->epoll_fd, events, EVENTS, wait);
@@ -647,7 +130,7 @@ static void wait_for_events(struct bf_exec *exec, struct bf_boot_time due)
 		if (events[i].data.ptr == NULL) {
 			(void)!read(exec->wake_fd, &count, sizeof(count)); /* it only wakes */
 		} else {
-			reap(events[i].data.ptr);
+			bf_exec_reap(events[i].data.ptr);
 		}
 	}
 }
@@ -659,7 +142,8 @@ static void wind_up(struct bf_exec *exec)
 	for (;;) {
 		read_inbox(exec);
 		while (exec->waiting.first != NULL) {
-			forget(BF_CONTAINER(exec->waiting.first, struct bf_exec_command, link));
+			bf_exec_forget(BF_CONTAINER(exec->waiting.first, struct bf_exec_command,
+					link));
 		}
 		sweep(exec); /* only takes back the one that is out */
 		if (exec->busy == 0) {
@@ -669,7 +153,8 @@ static void wind_up(struct bf_exec *exec)
 	}
 	for (size_t i = 0; i < BF_EXEC_BUCKETS; i++) {
 		while (exec->commands[i].first != NULL) {
-			forget(BF_CONTAINER(exec->commands[i].first, struct bf_exec_command, all));
+			bf_exec_forget(BF_CONTAINER(exec->commands[i].first, struct bf_exec_command,
+					all));
 		}
 	}
 }
@@ -679,17 +164,17 @@ static void *run_loop(void *data)
 	struct bf_exec *exec = data;
 
 	for (;;) {
-		lock(exec);
+		bf_exec_lock(exec);
 		bool is_stopping = exec->is_stopping;
-		unlock(exec);
+		bf_exec_unlock(exec);
 		if (is_stopping) {
 			wind_up(exec);
 			return NULL;
 		}
 		read_inbox(exec);
-		struct bf_boot_time due = consider_all(exec);
+		struct bf_boot_time due = bf_exec_consider_all(exec);
 		sweep(exec);
-		fill_places(exec);
+		bf_exec_fill_places(exec);
 		due.us = BF_MIN(due.us, exec->sweep_at.us);
 		wait_for_events(exec, due);
 	}
@@ -719,13 +204,13 @@ enum belfry_status bf_exec_start(struct bf_exec *exec, const struct bf_exec_requ
 	if (command == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
-	lock(exec);
+	bf_exec_lock(exec);
 	bool is_stopping = exec->is_stopping;
 	if (!is_stopping) {
 		bf_list_append(&exec->arrived, &command->link);
-		wake(exec);
+		bf_exec_wake(exec);
 	}
-	unlock(exec);
+	bf_exec_unlock(exec);
 	if (is_stopping) {
 		command->request.done = NULL;
 		bf_exec_command_free(command);
@@ -738,7 +223,7 @@ enum belfry_status bf_exec_start(struct bf_exec *exec, const struct bf_exec_requ
 static struct bf_exec_command *find_call(struct bf_exec *exec, struct belfry_id run,
 		belfry_fence fence)
 {
-	struct bf_exec_command *command = find(exec, run);
+	struct bf_exec_command *command = bf_exec_find(exec, run);
 
 	if (command != NULL && command->successor != NULL &&
 			command->successor->request.fence == fence) {
@@ -759,24 +244,24 @@ static struct bf_exec_command *find_call(struct bf_exec *exec, struct belfry_id 
 
 void bf_exec_cancel(struct bf_exec *exec, struct belfry_id run, belfry_fence fence)
 {
-	lock(exec);
+	bf_exec_lock(exec);
 	struct bf_exec_command *command = find_call(exec, run, fence);
 	if (command != NULL && command->request.done != NULL && command->cancelled.list == NULL) {
 		bf_list_append(&exec->cancelled, &command->cancelled);
-		wake(exec);
+		bf_exec_wake(exec);
 	}
-	unlock(exec);
+	bf_exec_unlock(exec);
 }
 
 bool bf_exec_knows(struct bf_exec *exec, struct belfry_id run)
 {
-	lock(exec);
-	bool is_known = find(exec, run) != NULL;
+	bf_exec_lock(exec);
+	bool is_known = bf_exec_find(exec, run) != NULL;
 	for (struct bf_link *link = exec->arrived.first; link != NULL; link = link->next) {
 		struct bf_exec_command *command = BF_CONTAINER(link, struct bf_exec_command, link);
 		is_known = is_known || bf_id_compare(command->request.run, run) == 0;
 	}
-	unlock(exec);
+	bf_exec_unlock(exec);
 	return is_known;
 }
 
@@ -825,9 +310,9 @@ static enum belfry_status recover_one(struct bf_exec *exec, const struct belfry_
 	belfry_id_format(id, command->run_text);
 	command->pidfd = is_here ? bf_exec_process_open(&note.identity) : -1;
 	find_streamed(command, arena);
-	lock(exec);
+	bf_exec_lock(exec);
 	bf_list_append(&exec->arrived, &command->link);
-	unlock(exec);
+	bf_exec_unlock(exec);
 	return BELFRY_OK;
 }
 
@@ -849,10 +334,10 @@ enum belfry_status bf_exec_recover(struct bf_exec *exec, struct belfry_error *er
 			query.after_id = query.documents[i].id;
 		}
 	} while (status == BELFRY_OK && query.has_more);
-	lock(exec);
+	bf_exec_lock(exec);
 	exec->wants_sweep = true; /* what is not known by now is not needed */
-	wake(exec);
-	unlock(exec);
+	bf_exec_wake(exec);
+	bf_exec_unlock(exec);
 	return status;
 }
 
@@ -960,10 +445,10 @@ void bf_exec_free(struct bf_exec *exec)
 	if (exec == NULL) {
 		return;
 	}
-	lock(exec);
+	bf_exec_lock(exec);
 	exec->is_stopping = true;
-	wake(exec);
-	unlock(exec);
+	bf_exec_wake(exec);
+	bf_exec_unlock(exec);
 	(void)pthread_join(exec->thread, NULL);
 	free_parts(exec);
 }

@@ -118,6 +118,58 @@ struct bf_exec {
 	belfry_duration sweep_after;
 };
 
+/* --- exec.c: the loop --- */
+
+static inline void bf_exec_lock(struct bf_exec *exec)
+{
+	(void)pthread_mutex_lock(&exec->lock); /* fails only for what is a bug */
+}
+
+static inline void bf_exec_unlock(struct bf_exec *exec)
+{
+	(void)pthread_mutex_unlock(&exec->lock);
+}
+
+/* Under the lock: else the loop may be gone as soon as it has what it waited for. */
+void bf_exec_wake(struct bf_exec *exec);
+struct bf_boot_time bf_exec_now(const struct bf_exec *exec);
+
+/* --- exec_steps.c: what comes next for a command; on the loop's thread, like exec_arrive.c --- */
+
+/* Is there a document of this Run? The first step. */
+void bf_exec_look(struct bf_exec_command *command);
+/* A job is done. */
+void bf_exec_come_back(struct bf_exec_command *command);
+/* The supervisor's end is to be seen. */
+void bf_exec_watch(struct bf_exec_command *command);
+/* The supervisor has ended. */
+void bf_exec_reap(struct bf_exec_command *command);
+void bf_exec_tell_to_end(struct bf_exec_command *command);
+/* Whether its Run is over is asked for after so long; at first after: */
+#define BF_EXEC_CHECK_FIRST BELFRY_SECOND
+void bf_exec_check_in(struct bf_exec_command *command, belfry_duration after);
+/* Tells the caller, once. */
+void bf_exec_deliver(struct bf_exec_command *command, const struct bf_exec_result *result);
+void bf_exec_deliver_kind(struct bf_exec_command *command, enum bf_exec_kind kind);
+void bf_exec_deliver_end(struct bf_exec_command *command);
+/* Its document goes, and then itself. */
+void bf_exec_leave(struct bf_exec_command *command);
+/* Itself alone. */
+void bf_exec_forget(struct bf_exec_command *command);
+/* Whatever is due for those without a job. Returns when to look again without being woken. */
+struct bf_boot_time bf_exec_consider_all(struct bf_exec *exec);
+/* Who waits gets the places that are free. */
+void bf_exec_fill_places(struct bf_exec *exec);
+
+/* --- exec_arrive.c --- */
+
+struct bf_list *bf_exec_bucket_of(struct bf_exec *exec, struct belfry_id run);
+/* NULL: none. */
+struct bf_exec_command *bf_exec_find(struct bf_exec *exec, struct belfry_id run);
+void bf_exec_arrive(struct bf_exec_command *command);
+/* Its call is over. */
+void bf_exec_let_go(struct bf_exec_command *command);
+
 /* --- exec_command.c: one command in memory, and its jobs (on the writer's thread) --- */
 
 /* NULL: no memory. `request` may be NULL: one that is recovered. */
