@@ -7,6 +7,7 @@
 #include "host/host_priv.h"
 
 #define LIST_MAX   200
+#define PART_FIRST 8 /* rows of the first part: how large they are is not known yet */
 #define PART_ROWS  25
 #define PAGE_BYTES ((size_t)8 * 1024 * 1024)
 
@@ -316,6 +317,18 @@ static void page_fini(struct page *page)
 	belfry_arena_fini(&page->arenas[1]);
 }
 
+/* As many as the page has room for, if they are like those before. */
+static size_t part_rows(const struct page *page, size_t limit)
+{
+	size_t left = limit - page->count;
+
+	if (page->count == 0) {
+		return BF_MIN(left, PART_FIRST);
+	}
+	size_t each = page->bytes / page->count + 1;
+	return BF_MIN(left, BF_MIN(PART_ROWS, (PAGE_BYTES - page->bytes) / each + 1));
+}
+
 static enum belfry_status append_part(struct bf_host *host, const struct bf_deployment_query *query,
 		struct page *page, size_t limit, struct belfry_document_query *found, json_t *items,
 		struct belfry_error *err)
@@ -323,7 +336,7 @@ static enum belfry_status append_part(struct bf_host *host, const struct bf_depl
 	struct belfry_arena *arena = &page->arenas[page->turn++ % 2];
 
 	belfry_arena_reset(arena);
-	found->limit = (uint32_t)BF_MIN(limit - page->count, PART_ROWS);
+	found->limit = (uint32_t)part_rows(page, limit);
 	enum belfry_status status = bf_backend_list_documents(host->options.store, found, arena,
 			err);
 	size_t count = BF_MIN(found->count, (size_t)found->limit);

@@ -2,6 +2,10 @@
 #include "store-sqlite/output.h"
 #include "store-sqlite/sqlite_priv.h"
 
+#include <string.h>
+
+#define NAME_END_BYTES ((size_t)200)
+
 /* Columns of DOCUMENT_COLUMNS. */
 static enum belfry_status read_document(sqlite3_stmt *row, struct belfry_arena *arena,
 		struct belfry_document *ret_document)
@@ -212,24 +216,59 @@ static sqlite3_stmt *bind_brief(struct bf_db *db, const struct belfry_document_q
 			bf_v_bits(query->flags_value), bf_v_int((int64_t)query->limit + 1));
 }
 
+/* The first name behind all that begin with `prefix`, so that a few of a million names are found without
+ * reading them all. Bytes follow each other as names do; without a prefix a blob stands behind all text. */
+static struct bf_value behind_prefix(struct belfry_str prefix, char end[NAME_END_BYTES])
+{
+	size_t len = BF_MIN(prefix.len, NAME_END_BYTES);
+
+	if (len == 0) {
+		return bf_v_blob(BF_STR(""));
+	}
+	memcpy(end, prefix.ptr, len);
+	end[len - 1]++; /* no byte of UTF-8 is the largest */
+	return bf_v_text((struct belfry_str){end, len});
+}
+
+static sqlite3_stmt *bind_list_of(struct bf_db *db, const struct belfry_document_query *query,
+		char end[NAME_END_BYTES])
+{
+	struct belfry_str name = position(query, query->after_name);
+	bool is_before = bf_str_compare(name, query->name_prefix) < 0;
+
+	return bf_db_bind(db, BF_ST_DOCUMENTS_LIST_OF, bf_v_text(query->kind),
+			bf_v_text(query->owner), bf_v_text(is_before ? query->name_prefix : name),
+			bf_v_text(is_before ? BF_STR("") : position(query, query->after_id)),
+			bf_v_bits(query->flags_mask), bf_v_bits(query->flags_value),
+			bf_v_text(query->name_prefix), bf_v_int((int64_t)query->limit + 1),
+			behind_prefix(query->name_prefix, end));
+}
+
 static sqlite3_stmt *bind_list(struct bf_db *db, const struct belfry_document_query *query)
 {
-	bool is_one_owner = query->owner.len > 0;
-	struct belfry_str owner = is_one_owner ? query->owner : position(query, query->after_owner);
-
-	return bf_db_bind(db, is_one_owner ? BF_ST_DOCUMENTS_LIST_OF : BF_ST_DOCUMENTS_LIST,
-			bf_v_text(query->kind), bf_v_text(owner),
+	return bf_db_bind(db, BF_ST_DOCUMENTS_LIST, bf_v_text(query->kind),
+			bf_v_text(position(query, query->after_owner)),
 			bf_v_text(position(query, query->after_name)),
 			bf_v_text(position(query, query->after_id)), bf_v_bits(query->flags_mask),
 			bf_v_bits(query->flags_value), bf_v_text(query->name_prefix),
 			bf_v_int((int64_t)query->limit + 1));
 }
 
+/* `end` is borrowed while the statement runs. */
+static sqlite3_stmt *bind_query(struct bf_db *db, const struct belfry_document_query *query,
+		char end[NAME_END_BYTES])
+{
+	if (query->is_brief) {
+		return bind_brief(db, query);
+	}
+	return query->owner.len > 0 ? bind_list_of(db, query, end) : bind_list(db, query);
+}
+
 static enum belfry_status read_list(struct bf_db *db, struct belfry_document_query *query,
 		struct belfry_arena *arena)
 {
-	BF_CLEANUP(bf_db_reset)
-	sqlite3_stmt *row = query->is_brief ? bind_brief(db, query) : bind_list(db, query);
+	char end[NAME_END_BYTES];
+	BF_CLEANUP(bf_db_reset) sqlite3_stmt *row = bind_query(db, query, end);
 	struct belfry_str kind;
 	void *documents = NULL;
 	size_t capacity = 0;
