@@ -51,7 +51,7 @@ struct belfry_store_options {
 	struct belfry_str url;   /* "sqlite:PATH", "memory:" */
 	belfry_duration timeout; /* the longest that one call may take; 0: 10 s */
 	bool is_standby;         /* wait for the present owner of an exclusive store */
-	struct belfry_str owner; /* who we are, for the lock file: "belfry 0.1.0 pid 12" */
+	struct belfry_str owner; /* who we are, for the lock file: "belfry 0.2.0 pid 12" */
 };
 
 /* ---- incarnations and beats -------------------------------------------------------------------- */

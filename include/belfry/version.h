@@ -10,9 +10,9 @@
 BELFRY_BEGIN_DECLS
 
 #define BELFRY_VERSION_MAJOR 0
-#define BELFRY_VERSION_MINOR 1
+#define BELFRY_VERSION_MINOR 2
 #define BELFRY_VERSION_PATCH 0
-#define BELFRY_VERSION       "0.1.0"
+#define BELFRY_VERSION       "0.2.0"
 /* For #if: 0.2.1 is 201. */
 #define BELFRY_VERSION_NUMBER                                                                      \
 	(BELFRY_VERSION_MAJOR * 10000 + BELFRY_VERSION_MINOR * 100 + BELFRY_VERSION_PATCH)
