@@ -25,7 +25,7 @@ static struct frame frame_below(const struct frame *above, size_t depth, const c
 		json_t *content, json_t *patch)
 {
 	static const char *const of_whole[] = {"rule", "input", "labels"};
-	static const char *const of_target[] = {"headers", "body"};
+	static const char *const of_target[] = {"headers", "body", "env"};
 	struct frame frame = {.content = content, .patch = patch, .at = json_object_iter(patch)};
 
 	frame.is_free = above->is_free ||
@@ -53,7 +53,8 @@ static json_t *object_at(json_t *content, const char *key)
  * the reader refuses one that it does not know. */
 static int put_value(const struct frame *frame, const char *key, json_t *value)
 {
-	bool is_there = json_object_get(frame->content, key) != NULL;
+	json_t *present = json_object_get(frame->content, key);
+	bool is_there = present != NULL && !json_is_null(present);
 
 	if (json_is_null(value) && (frame->is_free || is_there)) {
 		(void)json_object_del(frame->content, key); /* it may not be there */

@@ -10,6 +10,7 @@ ENGINE_WORDS = [
     r'libcurl', r'\bcurl', r'microhttpd', r'jansson', r'pthread', r'\bmutex\b', r'\.c:\d', r'/tmp/', r'/var/', r'/home/',
     r'/usr/', r'strerror', r'no such file', r'permission denied', r'disk i/o', r'disk is full', r'0x[0-9a-f]{6}',
     r'belfry_[a-z]+', r'\bbf_', r'segmentation', r'assert', r'stack', r'zoneinfo', r'tzif', r'\bnull\)']
+SETTING = re.compile(r'\bBELFRY_[A-Z_]+\b')  # a variable of the environment is what an operator changes
 QUOTED = re.compile(r'"([^"]*)"')
 FEWEST = 100  # refusals that a run of all the tests has seen, and more
 
@@ -32,7 +33,8 @@ def test_t066_no_refusal_holds_an_engine_word(make_server, request):
         except ValueError:
             raise AssertionError(f'{asked} {status}: {text[:200]} is no JSON') from None
         told = ' '.join(str(v) for k, v in problem.items() if k in ('title', 'detail', 'pointer', 'code', 'type'))
-        told = QUOTED.sub(lambda found: '""' if is_sent(found[1], sent) else found[0], told).lower()
+        told = QUOTED.sub(lambda found: '""' if is_sent(found[1], sent) else found[0], told)
+        told = SETTING.sub('', told).lower()
         for word in ENGINE_WORDS:
             assert not re.search(word, told), (word, asked, text[:400])
         assert problem['code'] != 'INTERNAL', (asked, text[:400])
