@@ -143,14 +143,13 @@ static enum belfry_status create_bell(struct demo *demo, struct belfry_error *er
 		return status;
 	}
 	struct belfry_str id = bf_json_str(json_object_get(made, "id"));
-	struct belfry_str created = bf_json_str(json_object_get(made, "created_at"));
-	if (id.len == 0 || id.len >= sizeof(bell->id) ||
-			bf_time_parse(created, &bell->from) != BELFRY_OK) {
-		return bf_error_set(err, BELFRY_INTERNAL,
-				"the host's answer has no id or no created_at");
+	if (id.len == 0 || id.len >= sizeof(bell->id)) {
+		return bf_error_set(err, BELFRY_INTERNAL, "the host's answer has no id");
 	}
 	(void)snprintf(bell->id, sizeof(bell->id), "%.*s", BF_STR_ARGS(id));
-	bell->from++; /* the first due time is strictly after */
+	/* What came due while the host was being asked may be before the schedule or after it: counted is
+	 * what comes due after its answer. */
+	bell->from = wall(demo) + 1;
 	demo->bell_count++;
 	return BELFRY_OK;
 }

@@ -23,13 +23,13 @@ struct bf_demo_pause {
 struct bf_demo_sum {
 	uint64_t due;
 	uint64_t made;
-	uint64_t lost;         /* covered, and no Run; or a Run that never called */
-	uint64_t doubled;      /* Runs beyond the one, or calls under another id */
-	uint64_t unfinished;   /* Runs that did not end as COMPLETED */
-	uint64_t early;        /* calls before their due time */
-	uint64_t repeated;     /* calls again under the same id */
-	uint64_t calls;        /* all that the receiver had */
-	uint64_t beyond;       /* calls of due times that are not counted: after a bell's `to` */
+	uint64_t lost;       /* covered, and no Run; or a Run that never called */
+	uint64_t doubled;    /* Runs beyond the one, or calls under another id */
+	uint64_t unfinished; /* Runs that did not end as COMPLETED */
+	uint64_t early;      /* calls before their due time */
+	uint64_t repeated;   /* calls again under the same id */
+	uint64_t calls;      /* all that the receiver had */
+	uint64_t beyond; /* calls of due times that are not counted: before a bell's `from`, after its `to` */
 	uint64_t paused_due;   /* due times in the pause */
 	uint64_t paused_made;  /* of them those with a Run */
 	belfry_duration p50;   /* lateness of first calls, outside the pause */
