@@ -12,7 +12,7 @@
 #include "model/run.h"
 
 #define OWN_VARIABLES 12
-#define BUSY_AFTER    BELFRY_SECOND /* costs no attempt */
+#define BUSY_AFTER    BELFRY_SECOND /* costs no attempt: nothing of the command has run */
 
 /* One open attempt; owned by whoever answers it. */
 struct call {
@@ -131,7 +131,8 @@ static void on_done(void *data, const struct bf_exec_result *result)
 		break;
 	case BF_EXEC_NOT_NOW:
 	case BF_EXEC_CANCELLED:
-		(void)belfry_reply_retry(&call->reply, 0, BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
+		(void)belfry_reply_retry(&call->reply, BUSY_AFTER,
+				BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
 				BF_STR("the command could not be started just now"),
 				result->detail);
 		break;
@@ -288,7 +289,7 @@ void bf_dispatch_exec(struct bf_host *host, const struct bf_payload *payload,
 					BF_STR(""));
 			return;
 		}
-		(void)belfry_reply_retry(&reply, 0, BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
+		(void)belfry_reply_retry(&reply, BUSY_AFTER, BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
 				BF_STR("the command could not be started just now"),
 				BF_STR("out of memory"));
 		return;
@@ -299,7 +300,8 @@ void bf_dispatch_exec(struct bf_host *host, const struct bf_payload *payload,
 			.is_single = payload->limits.is_single};
 	note_exits(&payload->target.exec, call);
 	if (start(call, payload, invocation, &err) != BELFRY_OK) {
-		(void)belfry_reply_retry(&call->reply, 0, BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
+		(void)belfry_reply_retry(&call->reply, BUSY_AFTER,
+				BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
 				BF_STR("the command could not be started just now"),
 				bf_str(err.message));
 		bf_free(call);

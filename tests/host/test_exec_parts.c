@@ -1,8 +1,15 @@
 /* What the target `exec` reads back: how a command ended, the document of one that may run, and a process's
  * own line in /proc. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* POSIX_SPAWN_SETSID */
+#endif
 #include "host_cases.h"
 
+#include <signal.h>
+#include <spawn.h>
 #include <unistd.h>
+
+#include <sys/wait.h>
 
 #include "base/alloc.h"
 #include "base/fault.h"
@@ -133,6 +140,45 @@ static void a_process_is_told_by_its_start_time(void **state)
 	assert_int_equal(start_time, 99);
 }
 
+/* The leader of a session, as if it had been given the number of one that is gone. */
+static pid_t start_leader(char *variable)
+{
+	char *argv[] = {(char[]){"/bin/sleep"}, (char[]){"600"}, NULL};
+	char *envp[] = {variable, NULL};
+	posix_spawnattr_t attributes;
+	pid_t pid;
+
+	assert_int_equal(posix_spawnattr_init(&attributes), 0);
+	assert_int_equal(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID), 0);
+	assert_int_equal(posix_spawn(&pid, argv[0], NULL, &attributes, argv, envp), 0);
+	assert_int_equal(posix_spawnattr_destroy(&attributes), 0);
+	return pid;
+}
+
+static int signal_of_end(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void only_who_was_started_for_the_run_is_ended_with_its_session(void **state)
+{
+	char variable[] = "BELFRY_RUN=0190a5b1";
+	pid_t pid = start_leader(variable);
+	pid_t other = start_leader(variable);
+
+	(void)state;
+	bf_exec_session_kill(other, BF_STR("0190a5b2"));
+	bf_exec_session_kill(other, BF_STR("0190a5b"));
+	bf_exec_session_kill(pid, BF_STR("0190a5b1"));
+	assert_int_equal(signal_of_end(pid), SIGKILL);
+	/* An earlier signal would be what it ended by. */
+	assert_int_equal(kill(other, SIGTERM), 0);
+	assert_int_equal(signal_of_end(other), SIGTERM);
+}
+
 static void what_is_no_line_of_a_process_is_corrupt(void **state)
 {
 	static const char *const texts[] = {"", ")", "7 (a)", "7 (a) S 1 7 5", "7 a S 1 7 5 0 -1",
@@ -172,6 +218,8 @@ int run_exec_part_tests(void)
 			cmocka_unit_test(a_note_reads_back),
 			cmocka_unit_test(without_memory_a_note_is_neither_written_nor_read_wrong),
 			cmocka_unit_test(a_process_is_told_by_its_start_time),
+			cmocka_unit_test(
+					only_who_was_started_for_the_run_is_ended_with_its_session),
 			cmocka_unit_test(what_is_no_line_of_a_process_is_corrupt),
 			cmocka_unit_test(a_command_must_be_named_exactly),
 	};

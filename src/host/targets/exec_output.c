@@ -226,7 +226,9 @@ void bf_exec_finish(struct bf_exec_command *command)
 	struct bf_exec_result *result = &command->result;
 	bool is_here = bf_str_equal(bf_str(command->identity.boot), bf_str(command->exec->boot));
 
-	log_supervisor(command);
+	if (command->finish_tries == 0) {
+		log_supervisor(command);
+	}
 	if (read_end(command, &result->end)) {
 		finish_ended(command);
 		return;
@@ -239,7 +241,7 @@ void bf_exec_finish(struct bf_exec_command *command)
 	}
 	bf_exec_stream(command);
 	if (is_here) {
-		bf_exec_session_kill(command->identity.pid);
+		bf_exec_session_kill(command->identity.pid, bf_str(command->run_text));
 	}
 	result->kind = BF_EXEC_INTERRUPTED;
 	result->is_truncated = true;

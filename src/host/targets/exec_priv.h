@@ -211,8 +211,8 @@ BF_MUST_CHECK enum belfry_status bf_exec_start_time(pid_t pid, uint64_t *ret_sta
 /* -1: it does not live. Else a descriptor that is readable once it does not. */
 int bf_exec_process_open(const struct bf_exec_identity *identity);
 void bf_exec_process_signal(int pidfd, int signal);
-/* What lives of the session of a supervisor that was killed. */
-void bf_exec_session_kill(pid_t session);
+/* What lives of the session of a supervisor that was killed, and was started for this Run. */
+void bf_exec_session_kill(pid_t session, struct belfry_str run);
 /* Fields 22 (start time) and 6 (session) of /proc/PID/stat. BELFRY_OK or BELFRY_CORRUPT. */
 BF_MUST_CHECK enum belfry_status bf_exec_stat_parse(struct belfry_str text,
 		uint64_t *ret_start_time, int64_t *ret_session);

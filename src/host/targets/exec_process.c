@@ -1,22 +1,27 @@
 /* Processes named by pid and start time, so that a pid that was given out again is never taken for the one
  * that is meant. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* syscall, readlink */
+#define _GNU_SOURCE /* syscall, readlink, memmem */
 #endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sys/pidfd.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "host/targets/exec_priv.h"
 
 #define SESSION_FIELD    6
 #define START_TIME_FIELD 22
+
+/* More of a process's environment is not read. */
+#define ENVIRONMENT_BYTES ((size_t)4 << 20)
 
 /* A small file of /proc; empty where it cannot be read. */
 static struct belfry_str read_small(const char *path, char *out, size_t size)
@@ -117,8 +122,32 @@ void bf_exec_process_signal(int pidfd, int signal)
 	(void)pidfd_send_signal(pidfd, signal, NULL, 0); /* it may have ended */
 }
 
-/* No process gets the number of a session that has members. */
-void bf_exec_session_kill(pid_t session)
+/* Was it started for this Run? Its first environment says so; what cannot be read was not. */
+static bool is_of_run(pid_t pid, struct belfry_str run)
+{
+	BF_CLEANUP(bf_free_pointer) char *text = bf_alloc(ENVIRONMENT_BYTES);
+	char path[64];
+	char wanted[sizeof("BELFRY_RUN=") + BELFRY_ID_TEXT_BYTES];
+	int len = snprintf(wanted, sizeof(wanted), "BELFRY_RUN=%.*s", BF_STR_ARGS(run));
+	size_t size = 0;
+	ssize_t got = 1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	int fd = text != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	while (fd >= 0 && got > 0 && size < ENVIRONMENT_BYTES) {
+		got = read(fd, text + size, ENVIRONMENT_BYTES - size);
+		size += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0) {
+		(void)close(fd); /* nothing was written */
+	}
+	/* With its NUL, so that it is the whole value. */
+	return size > 0 && memmem(text, size, wanted, (size_t)len + 1) != NULL;
+}
+
+/* The number of a session whose members have all ended may have been given out again, to somebody else's: so
+ * only who was started for the Run is ended. */
+void bf_exec_session_kill(pid_t session, struct belfry_str run)
 {
 	DIR *folder = opendir("/proc");
 	struct dirent *entry;
@@ -129,7 +158,7 @@ void bf_exec_session_kill(pid_t session)
 		uint64_t start_time;
 		if (bf_str_parse_int(bf_str(entry->d_name), 2, INT32_MAX, &pid) == BELFRY_OK &&
 				read_stat((pid_t)pid, &start_time, &own) == BELFRY_OK &&
-				own == session) {
+				own == session && is_of_run((pid_t)pid, run)) {
 			(void)kill((pid_t)pid, SIGKILL); /* it may have ended */
 		}
 	}
