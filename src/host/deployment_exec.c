@@ -1,7 +1,8 @@
 /* The target `exec` of a deployment: reading and writing its JSON.
  *
  * Refused here are variables that would change the program itself and not what it is told: those of the
- * loader, and the host's own BELFRY_ ones.
+ * loader, what shells run before their script, and the host's own BELFRY_ ones. No such list is whole: who
+ * allows a script allows what its interpreter reads (docs/interface.md, "Allowed").
  * Not here  whether the command is allowed (deployments.c asks the list), and its running
  *           (targets/exec.c). */
 #include <stdio.h>
@@ -52,6 +53,23 @@ static bool is_variable_name(const char *key)
 	return is_good;
 }
 
+/* Names, or beginnings of names where they end with '*'. */
+static const char *const foreign_code[] = {"LD_*", "GLIBC_TUNABLES", "BASH_ENV", "BASH_FUNC_*",
+		"ENV"};
+
+static bool brings_foreign_code(struct belfry_str name)
+{
+	for (size_t i = 0; i < BF_COUNT(foreign_code); i++) {
+		struct belfry_str known = bf_str(foreign_code[i]);
+		bool is_prefix = known.ptr[known.len - 1] == '*';
+		if (is_prefix ? bf_str_starts_with(name, bf_str_slice(known, 0, known.len - 1))
+			      : bf_str_equal(name, known)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void check_variable(struct bf_json_reader *reader, const char *key, const json_t *value)
 {
 	struct belfry_str name = bf_str(key);
@@ -60,12 +78,11 @@ static void check_variable(struct bf_json_reader *reader, const char *key, const
 		bf_json_reader_refuse(reader, "env", key, BELFRY_INVALID,
 				"env: a name has letters, digits and '_', and does not begin with a "
 				"digit");
-	} else if (bf_str_starts_with(name, BF_STR("BELFRY_")) ||
-			bf_str_starts_with(name, BF_STR("LD_")) ||
-			bf_str_equal(name, BF_STR("GLIBC_TUNABLES"))) {
+	} else if (bf_str_starts_with(name, BF_STR("BELFRY_")) || brings_foreign_code(name)) {
 		bf_json_reader_refuse(reader, "env", key, BELFRY_INVALID,
-				"env: %.*s cannot be set: BELFRY_... are the host's, and LD_... would "
-				"change the program itself",
+				"env: %.*s cannot be set: BELFRY_... are the host's, and LD_..., "
+				"GLIBC_TUNABLES, BASH_ENV, BASH_FUNC_... and ENV would change the "
+				"program itself",
 				(int)BF_MIN(name.len, 60u), name.ptr);
 	} else {
 		bf_deployment_check_value(reader, "env", key, value);

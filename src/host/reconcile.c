@@ -177,11 +177,15 @@ static void note_refusal(void *data, struct belfry_str id, int64_t revision,
 
 /* --- what is left of removals --- */
 
-/* What fails is left for the next time: nobody sees these records, and the stream was without
- * them. */
+/* What fails is left for the next time: nobody sees these records, and the stream was without them. Where
+ * the store is away the rest is left too: each would wait for its time limit. */
 static void finish_removals(const struct walk *walk)
 {
-	for (size_t i = 0; i < walk->going.count; i++) {
+	enum belfry_status status = BELFRY_OK;
+
+	for (size_t i = 0;
+			i < walk->going.count && belfry_status_class(status) != BELFRY_CLASS_RETRY;
+			i++) {
 		struct belfry_error failure = {0};
 		BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 		char id[BELFRY_ID_TEXT_BYTES];
@@ -189,8 +193,8 @@ static void finish_removals(const struct walk *walk)
 		bool is_going = false;
 		belfry_id_format(walk->going.items[i], id);
 		bf_host_lock(walk->host, bf_str(id), &lock);
-		enum belfry_status status = bf_record_get_stage(walk->host, bf_str(id), &revision,
-				&is_going, &failure);
+		status = bf_record_get_stage(walk->host, bf_str(id), &revision, &is_going,
+				&failure);
 		if (status == BELFRY_OK && is_going) {
 			status = bf_removal_finish(walk->host, bf_str(id), revision, &failure);
 		}
