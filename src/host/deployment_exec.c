@@ -30,7 +30,7 @@ static void read_command(struct bf_json_reader *reader, const json_t **command)
 						word.ptr[0] != '/')) {
 			bf_json_reader_refuse(reader, "command", "0", BELFRY_INVALID,
 					"command: the first item must be the absolute path of a "
-					"program, like \"/usr/local/bin/report\"");
+					"program, like \"/opt/report\"");
 			return;
 		}
 	}

@@ -49,14 +49,23 @@ static json_t *object_at(json_t *content, const char *key)
 	return json_object_get(content, key);
 }
 
+/* A member that another kind of target has is not there either way: a patch that changes the kind may be sent
+ * again. */
+static bool is_of_other_kind(const struct frame *frame, const char *key)
+{
+	static const char *const names[] = {"url", "method", "headers", "body", "secret", "command",
+			"cwd", "env", "permanent_exit", "output_limit"};
+
+	return frame->is_target && is_name(key, names, BF_COUNT(names));
+}
+
 /* null takes a member away, which is its default. A name of ours that is not there keeps its null, so that
  * the reader refuses one that it does not know. */
 static int put_value(const struct frame *frame, const char *key, json_t *value)
 {
-	json_t *present = json_object_get(frame->content, key);
-	bool is_there = present != NULL && !json_is_null(present);
+	bool is_there = json_object_get(frame->content, key) != NULL;
 
-	if (json_is_null(value) && (frame->is_free || is_there)) {
+	if (json_is_null(value) && (frame->is_free || is_there || is_of_other_kind(frame, key))) {
 		(void)json_object_del(frame->content, key); /* it may not be there */
 		return 0;
 	}

@@ -429,6 +429,9 @@ static void a_patch_can_change_the_kind_of_a_target(void **state)
 			"\"method\":null,\"headers\":null,\"body\":null,\"secret\":null}}",
 			422, "TARGET_NOT_ALLOWED");
 	assert_string_equal(api_text(f, "pointer"), "/target/command/0");
+	/* A member of another kind may be taken away where there is none: the patch may be sent again. */
+	api_expect(f, "PATCH", path, "{\"target\":{\"cwd\":null,\"env\":null}}", 200, "");
+	api_expect(f, "PATCH", path, "{\"target\":{\"colour\":null}}", 400, "INVALID_REQUEST");
 }
 
 static void a_patch_is_refused_like_a_create(void **state)
