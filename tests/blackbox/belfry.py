@@ -309,7 +309,7 @@ class Client:
         self.http.request(method, path, body, fields)
         response = self.http.getresponse()
         reply = Reply(response.status, response.headers, response.read())
-        if reply.status >= 400:
+        if reply.status >= 400 and method != 'HEAD':  # which is answered without a body
             sent = ' '.join([urllib.parse.unquote(path), *map(str, fields.values())])
             sent += (body or b'').decode('utf-8', 'replace')
             refusals.append((f'{method} {path}'[:200], sent + json_strings(body), reply.status,
