@@ -1,6 +1,5 @@
 /* `belfry serve`: the host in the foreground. Reads its flags and environment, opens the service, says
- * where it is, and waits for a signal; feeds the watchdog while the host is ready, and reconciles records
- * and engine every few minutes. */
+ * where it is, and waits for a signal; feeds the watchdog while the host is ready. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* environ */
 #endif
@@ -21,6 +20,7 @@
 #include "belfry/listen.h"
 #include "belfry/notify.h"
 #include "belfry/service.h"
+#include "belfry/tender.h"
 #include "host/runs.h"
 #include "host/targets/allow.h"
 
@@ -204,8 +204,9 @@ static sigset_t block_signals(void)
 	return signals;
 }
 
-/* Until a signal that ends it. */
-static void run(const struct bf_env *env, struct bf_service *service, const sigset_t *signals)
+/* Until a signal that ends it. A hangup asks for a reconciliation now. */
+static void wait_for_end(const struct bf_env *env, struct bf_service *service,
+		struct bf_tender *tender, const sigset_t *signals)
 {
 	const char *socket = variable("NOTIFY_SOCKET");
 	belfry_duration feed = bf_notify_interval(variable("WATCHDOG_USEC"));
@@ -227,8 +228,24 @@ static void run(const struct bf_env *env, struct bf_service *service, const sigs
 		if (bf_host_list_faults(bf_service_host(service), reasons) == 0 && feed > 0) {
 			bf_notify(socket, "WATCHDOG=1");
 		}
-		bf_host_tend(bf_service_host(service), got == SIGHUP);
+		if (got == SIGHUP) {
+			bf_tender_ask(tender);
+		}
 	}
+}
+
+static enum belfry_status run(const struct bf_env *env, struct bf_service *service,
+		const sigset_t *signals, struct belfry_error *err)
+{
+	struct bf_tender tender;
+	enum belfry_status status = bf_tender_start(&tender, bf_service_host(service));
+
+	if (status != BELFRY_OK) {
+		return bf_error_set(err, status, "the system starts no further thread");
+	}
+	wait_for_end(env, service, &tender, signals);
+	bf_tender_stop(&tender);
+	return BELFRY_OK;
 }
 
 /* A failed start has no log and no reader but the operator, who is told the cause itself. */
@@ -285,9 +302,9 @@ static enum belfry_status serve_until_signal(struct bf_cli *cli,
 		return status;
 	}
 	say_where(cli, options->data_folder, service);
-	run(cli->env, service, &signals);
+	status = run(cli->env, service, &signals, err);
 	bf_service_close(service);
-	return BELFRY_OK;
+	return status;
 }
 
 static enum belfry_status serve_with(struct bf_cli *cli, const struct bf_args *args,
