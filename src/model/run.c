@@ -1,10 +1,6 @@
-/* A Run as a value. The bytes of its id are part of the contract: see belfry_run_id in run.h, and the
- * test vectors in tests/model. */
+/* A Run as a value. The id that follows from a due time is made in base/id.c. */
 #include "model/run.h"
 
-#include <string.h>
-
-#include "base/hash.h"
 #include "base/str.h"
 
 #define INITIAL     BF_SM_INITIAL
@@ -108,44 +104,11 @@ const char *belfry_gap_reason_text(enum belfry_gap_reason reason)
 	return name_at(texts, BF_COUNT(texts), reason);
 }
 
-static void put_big_endian(unsigned char *bytes, size_t count, uint64_t value)
-{
-	for (size_t i = 0; i < count; i++) {
-		bytes[i] = (unsigned char)(value >> (8 * (count - 1 - i)));
-	}
-}
-
-enum belfry_status belfry_run_id(struct belfry_str schedule, belfry_time due,
-		struct belfry_id *ret_id)
-{
-	unsigned char digest[BF_SHA256_BYTES];
-	char due_bytes[9] = {0}; /* the separating zero, then the time */
-	struct belfry_id id = {{0}};
-
-	if (due < 0 || due == BELFRY_TIME_NEVER) {
-		return BELFRY_INVALID;
-	}
-	put_big_endian((unsigned char *)due_bytes + 1, 8, (uint64_t)due);
-	struct belfry_str parts[] = {schedule, {due_bytes, sizeof(due_bytes)}};
-	enum belfry_status status = bf_sha256(parts, BF_COUNT(parts), digest);
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	put_big_endian(id.bytes, 6, (uint64_t)(due / BELFRY_MILLISECOND));
-	memcpy(id.bytes + 6, digest, 10);
-	bf_id_put_version(&id, 8);
-	*ret_id = id;
-	return BELFRY_OK;
-}
-
 struct belfry_id bf_run_id_floor(belfry_time due)
 {
 	struct belfry_id id = {{0}};
 
-	if (due > 0) {
-		uint64_t ms = (uint64_t)(due / BELFRY_MILLISECOND);
-		put_big_endian(id.bytes, 6, BF_MIN(ms, (UINT64_C(1) << 48) - 1));
-	}
+	bf_id_put_time(&id, BF_MAX(due, 0));
 	return id;
 }
 
@@ -163,7 +126,7 @@ struct belfry_id bf_run_id_new(const struct bf_env *env)
 {
 	struct belfry_id id = bf_id_random(env);
 
-	put_big_endian(id.bytes, 6, (uint64_t)(env->wall(env->data) / BELFRY_MILLISECOND));
+	bf_id_put_time(&id, env->wall(env->data));
 	bf_id_put_version(&id, 7);
 	return id;
 }

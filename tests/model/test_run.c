@@ -55,6 +55,55 @@ static void the_bytes_of_a_run_id_are_fixed(void **state)
 	}
 }
 
+/* The table of contract.md, "Spread". */
+static const struct {
+	const char *schedule;
+	belfry_time due;
+	belfry_duration second, minute, hour, day; /* milliseconds */
+} spreads[] = {
+		{"daily", 0, 448, 40448, 3520448, 53920448},
+		{"a", INT64_C(1767225600000000), 629, 56629, 3356629, 21356629},
+		{"b", INT64_C(1767225600000000), 433, 32433, 3212433, 57212433},
+		{"~!", INT64_C(253402300799999999), 4, 17004, 377004, 3977004},
+};
+
+static void b11_the_offsets_of_a_spread_are_fixed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(spreads); i++) {
+		struct belfry_id id = run_id(spreads[i].schedule, spreads[i].due);
+		assert_int_equal(bf_id_spread(id, BELFRY_SECOND),
+				spreads[i].second * BELFRY_MILLISECOND);
+		assert_int_equal(bf_id_spread(id, BELFRY_MINUTE),
+				spreads[i].minute * BELFRY_MILLISECOND);
+		assert_int_equal(bf_id_spread(id, 60 * BELFRY_MINUTE),
+				spreads[i].hour * BELFRY_MILLISECOND);
+		assert_int_equal(bf_id_spread(id, 24 * 60 * BELFRY_MINUTE),
+				spreads[i].day * BELFRY_MILLISECOND);
+		assert_int_equal(bf_id_spread(id, 0), 0);
+		assert_int_equal(bf_id_spread(id, -BELFRY_MINUTE), 0);
+	}
+}
+
+/* 6,000 Runs over a minute: about 100 begin in each second, whole milliseconds all of them. */
+static void a_spread_fills_its_window_evenly(void **state)
+{
+	unsigned counts[60] = {0};
+
+	(void)state;
+	for (int i = 0; i < 6000; i++) {
+		struct belfry_id id = run_id("daily",
+				INT64_C(1767225600000000) + i * BELFRY_MINUTE);
+		belfry_duration offset = bf_id_spread(id, BELFRY_MINUTE);
+		assert_in_range(offset, 0, BELFRY_MINUTE - 1);
+		assert_int_equal(offset % BELFRY_MILLISECOND, 0);
+		counts[offset / BELFRY_SECOND]++;
+	}
+	for (size_t i = 0; i < BF_COUNT(counts); i++) {
+		assert_in_range(counts[i], 50, 150);
+	}
+}
+
 static void times_before_1970_and_never_have_no_id(void **state)
 {
 	const belfry_time bad[] = {-1, INT64_MIN, BELFRY_TIME_NEVER};
@@ -294,6 +343,8 @@ int run_run_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(the_bytes_of_a_run_id_are_fixed),
+			cmocka_unit_test(b11_the_offsets_of_a_spread_are_fixed),
+			cmocka_unit_test(a_spread_fills_its_window_evenly),
 			cmocka_unit_test(times_before_1970_and_never_have_no_id),
 			cmocka_unit_test(ids_stand_in_the_order_of_their_times),
 			cmocka_unit_test(t020_one_instant_in_two_offsets_is_one_run),
