@@ -13,7 +13,7 @@
 
 BELFRY_BEGIN_DECLS
 
-struct belfry_zones; /* the tz database as it was when each zone was first asked for */
+struct belfry_zones; /* the tz database as it was at the last look at the disk */
 struct belfry_rule;  /* a parsed rule bound to a zone */
 
 /* A set of zones read from `directory` (copied; NULL: the usual system folders, $TZDIR is NOT read here).
@@ -25,8 +25,26 @@ struct belfry_rule;  /* a parsed rule bound to a zone */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_zones_new(const char *directory,
 		struct belfry_zones **ret_zones, struct belfry_error *err);
 BELFRY_API void belfry_zones_free(struct belfry_zones *zones);
-/* The database's version, "2026f"; "unknown" where the folder does not say. Borrowed from zones. */
+/* The database's version, "2026f"; "unknown" where the folder does not say. Borrowed from zones, for as
+ * long as they live, also when a refresh finds a newer one. */
 BELFRY_API const char *belfry_zones_version(const struct belfry_zones *zones);
+
+/* Look whether the database on disk is another than the one read: its version, or the content of a zone
+ * that was asked for before. Then the zones are read anew and the version with them; rules that exist
+ * keep what they were made with. A zone that is gone is refused from then on, until it is there again.
+ * Nothing else ever looks: a program that runs for long calls this every minute or so. Where no file was
+ * touched it costs a stat(2) for each zone that is loaded.
+ *
+ * ret_is_changed  whether it was another (then the generation has risen); may be NULL
+ * BELFRY_OK; BELFRY_CONFIGURATION: the database is not there, or not whole (a file that is being
+ * written, a version that it had and has no more). Then, and on BELFRY_NOMEM, nothing changes, and the
+ * next look may find it whole; BELFRY_INVALID (zones is NULL).
+ * Blocks for the reading of small files. Any thread, beside any other call on the same zones. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_zones_refresh(struct belfry_zones *zones,
+		bool *ret_is_changed, struct belfry_error *err);
+/* How many databases were seen: 1, and one more for each change that belfry_zones_refresh found. Who keeps
+ * rules reads it BEFORE making one, and makes the rule anew once it has risen. Never blocks. */
+BELFRY_API uint64_t belfry_zones_generation(const struct belfry_zones *zones);
 
 struct belfry_rule_options {
 	size_t size;

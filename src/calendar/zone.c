@@ -238,6 +238,13 @@ void bf_zone_free(struct bf_zone *zone)
 	bf_free(zone);
 }
 
+bool bf_zone_equal(const struct bf_zone *a, const struct bf_zone *b)
+{
+	return a->count == b->count && a->cycle_end == b->cycle_end && a->settled == b->settled &&
+			memcmp(a->starts, b->starts, a->count * sizeof(a->starts[0])) == 0 &&
+			memcmp(a->offsets, b->offsets, a->count * sizeof(a->offsets[0])) == 0;
+}
+
 /* The last span that starts at or before `at`; low does, high + 1 does not. */
 static inline uint32_t find_span(const struct bf_zone *zone, int64_t at)
 {

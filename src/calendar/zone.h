@@ -43,6 +43,8 @@ BF_MUST_CHECK enum belfry_status bf_zone_new(struct belfry_str name, const unsig
 		size_t len, struct bf_zone **ret_zone, struct belfry_error *err);
 struct bf_zone *bf_zone_share(struct bf_zone *zone); /* one reference more */
 void bf_zone_free(struct bf_zone *zone);             /* one less; NULL is fine */
+/* Whether both have the same offset at every instant and the same spans to say so. */
+bool bf_zone_equal(const struct bf_zone *a, const struct bf_zone *b);
 
 /* The span that `at` lies in. at must lie between BF_ZONE_BEGIN and BF_ZONE_END. */
 struct bf_span bf_zone_span(const struct bf_zone *zone, int64_t at);

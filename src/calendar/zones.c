@@ -1,163 +1,72 @@
-/* The tz database on disk: which folder, which version, which file; and the zones read from it so far.
+/* The zones read so far from one tz database, and its version.
  *
- * Invariants  no file is opened for a name that bf_zones_check_name refuses; a zone once loaded stays as
- *             it is for the life of the set, whatever happens on disk (a newer database is a new set).
- * Threads     one lock around the table of loaded zones; the zones themselves are immutable. A file is
- *             read outside of it.
- * Not here    TZDIR (the caller's to read and pass), the format (tzif.c). */
+ * Invariants  no file is opened for a name that bf_zones_check_name refuses; a zone is immutable, so what
+ *             a refresh replaces goes on for whoever holds it.
+ * Threads     one lock around the table of loaded zones. A file is read outside of it.
+ * Not here    files (zones_disk.c), what a newer database changes (zones_refresh.c). */
 #include "calendar/zones.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "calendar/tzif.h"
-
-#define VERSION_BYTES 32
-#define PATH_BYTES    4096
-
-struct belfry_zones {
-	pthread_mutex_t lock;
-	struct bf_zone **loaded; /* by name */
-	size_t count;
-	size_t capacity;
-	char *directory;
-	char version[VERSION_BYTES];
-};
-
-static const char *const usual_directories[] = {
-		"/usr/share/zoneinfo",
-		"/usr/lib/zoneinfo",
-		"/usr/share/lib/zoneinfo",
-		"/etc/zoneinfo",
-};
-
-/* A folder is a database if it holds one of these. */
-static const char *const signs[] = {"tzdata.zi", "+VERSION", "Etc/UTC", "UTC", "zone1970.tab"};
+#include "calendar/zones_priv.h"
 
 static enum belfry_status no_memory(struct belfry_error *err)
 {
 	return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
 }
 
-static enum belfry_status join(const char *directory, struct belfry_str name, char *ret_path)
+void bf_zones_mark_version(const struct belfry_zones *zones, struct bf_file_mark *ret_marks)
 {
-	size_t len = strlen(directory);
+	ret_marks[0] = bf_zones_disk_mark(zones->directory, BF_STR("tzdata.zi"));
+	ret_marks[1] = bf_zones_disk_mark(zones->directory, BF_STR("+VERSION"));
+}
 
-	if (len + 1 + name.len + 1 > PATH_BYTES) {
-		return BELFRY_INVALID;
+/* Everything but the locks. */
+static enum belfry_status fill(struct belfry_zones *zones, const char *directory)
+{
+	struct bf_zones_version *version = bf_alloc(sizeof(*version));
+
+	zones->versions = version;
+	atomic_init(&zones->version, version);
+	atomic_init(&zones->generation, 1);
+	zones->directory = bf_str_dup(bf_str(directory));
+	if (zones->directory == NULL || version == NULL) {
+		return BELFRY_NOMEM;
 	}
-	memcpy(ret_path, directory, len);
-	ret_path[len] = '/';
-	memcpy(ret_path + len + 1, name.ptr, name.len);
-	ret_path[len + 1 + name.len] = '\0';
+	bf_zones_mark_version(zones, zones->version_marks);
+	zones->has_version = bf_zones_disk_version(directory, version->text);
 	return BELFRY_OK;
 }
 
-/* Reads what fits of a regular file. BELFRY_OK, or BELFRY_NOT_FOUND for any reason that there is. */
-static enum belfry_status read_some(const char *directory, struct belfry_str name,
-		unsigned char *buffer, size_t size, size_t *ret_len)
+static void empty(struct belfry_zones *zones)
 {
-	char path[PATH_BYTES];
-	struct stat info;
-	size_t len = 0;
+	struct bf_zones_version *version = zones->versions;
 
-	if (join(directory, name, path) != BELFRY_OK) {
-		return BELFRY_NOT_FOUND;
+	for (size_t i = 0; i < zones->count; i++) {
+		bf_zone_free(zones->entries[i].zone);
+		bf_free(zones->entries[i].name);
 	}
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		return BELFRY_NOT_FOUND;
+	bf_free(zones->entries);
+	while (version != NULL) {
+		struct bf_zones_version *older = version->older;
+		bf_free(version);
+		version = older;
 	}
-	ssize_t got = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? 1 : -1;
-	while (got > 0 && len < size) {
-		do {
-			got = read(fd, buffer + len, size - len);
-		} while (got < 0 && errno == EINTR);
-		len += got > 0 ? (size_t)got : 0;
-	}
-	(void)close(fd); /* nothing was written */
-	if (got < 0) {
-		return BELFRY_NOT_FOUND;
-	}
-	*ret_len = len;
-	return BELFRY_OK;
+	bf_free(zones->directory);
+	bf_free(zones);
 }
 
-/* Keeps what looks like a version: the first word, printable, not too long. */
-static void take_version(struct belfry_zones *zones, struct belfry_str text)
+static bool init_locks(struct belfry_zones *zones)
 {
-	size_t len = 0;
-
-	while (len < text.len && text.ptr[len] > ' ' && text.ptr[len] <= '~') {
-		len++;
+	if (pthread_mutex_init(&zones->looking, NULL) != 0) {
+		return false;
 	}
-	if (len > 0 && len < sizeof(zones->version)) {
-		memcpy(zones->version, text.ptr, len);
-		zones->version[len] = '\0';
+	if (pthread_mutex_init(&zones->lock, NULL) != 0) {
+		(void)pthread_mutex_destroy(&zones->looking); /* nobody holds it */
+		return false;
 	}
-}
-
-static void find_version(struct belfry_zones *zones)
-{
-	unsigned char bytes[128];
-	size_t len;
-	struct belfry_str prefix = BF_STR("# version ");
-
-	memcpy(zones->version, "unknown", sizeof("unknown"));
-	if (read_some(zones->directory, BF_STR("tzdata.zi"), bytes, sizeof(bytes), &len) ==
-			BELFRY_OK) {
-		struct belfry_str text = {(const char *)bytes, len};
-		if (bf_str_starts_with(text, prefix)) {
-			take_version(zones, bf_str_slice(text, prefix.len, len));
-			return;
-		}
-	}
-	if (read_some(zones->directory, BF_STR("+VERSION"), bytes, sizeof(bytes), &len) ==
-			BELFRY_OK) {
-		take_version(zones, (struct belfry_str){(const char *)bytes, len});
-	}
-}
-
-static bool is_database(const char *directory)
-{
-	char path[PATH_BYTES];
-
-	for (size_t i = 0; i < BF_COUNT(signs); i++) {
-		if (join(directory, bf_str(signs[i]), path) == BELFRY_OK &&
-				access(path, R_OK) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static enum belfry_status find_directory(const char *directory, const char **ret_directory,
-		struct belfry_error *err)
-{
-	if (directory != NULL) {
-		if (!is_database(directory)) {
-			return bf_error_set(err, BELFRY_CONFIGURATION,
-					"the time zone folder named (TZDIR) holds no time zone database: "
-					"name another or leave it unset");
-		}
-		*ret_directory = directory;
-		return BELFRY_OK;
-	}
-	for (size_t i = 0; i < BF_COUNT(usual_directories); i++) {
-		if (is_database(usual_directories[i])) {
-			*ret_directory = usual_directories[i];
-			return BELFRY_OK;
-		}
-	}
-	return bf_error_set(err, BELFRY_CONFIGURATION,
-			"no time zone database found: install the package tzdata or set TZDIR");
+	return true;
 }
 
 enum belfry_status belfry_zones_new(const char *directory, struct belfry_zones **ret_zones,
@@ -168,7 +77,7 @@ enum belfry_status belfry_zones_new(const char *directory, struct belfry_zones *
 	if (ret_zones == NULL) {
 		return bf_error_set(err, BELFRY_INVALID, "zones: no place for the answer");
 	}
-	enum belfry_status status = find_directory(directory, &found, err);
+	enum belfry_status status = bf_zones_disk_find(directory, &found, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -176,13 +85,10 @@ enum belfry_status belfry_zones_new(const char *directory, struct belfry_zones *
 	if (zones == NULL) {
 		return no_memory(err);
 	}
-	zones->directory = bf_strndup(found, strlen(found));
-	if (zones->directory == NULL || pthread_mutex_init(&zones->lock, NULL) != 0) {
-		bf_free(zones->directory);
-		bf_free(zones);
+	if (fill(zones, found) != BELFRY_OK || !init_locks(zones)) {
+		empty(zones);
 		return no_memory(err);
 	}
-	find_version(zones);
 	*ret_zones = zones;
 	return BELFRY_OK;
 }
@@ -192,18 +98,19 @@ void belfry_zones_free(struct belfry_zones *zones)
 	if (zones == NULL) {
 		return;
 	}
-	for (size_t i = 0; i < zones->count; i++) {
-		bf_zone_free(zones->loaded[i]);
-	}
-	bf_free(zones->loaded);
-	bf_free(zones->directory);
-	(void)pthread_mutex_destroy(&zones->lock); /* nobody holds it: we are the last user */
-	bf_free(zones);
+	(void)pthread_mutex_destroy(&zones->lock); /* nobody holds them: we are the last user */
+	(void)pthread_mutex_destroy(&zones->looking);
+	empty(zones);
 }
 
 const char *belfry_zones_version(const struct belfry_zones *zones)
 {
-	return zones->version;
+	return atomic_load_explicit(&zones->version, memory_order_acquire)->text;
+}
+
+uint64_t belfry_zones_generation(const struct belfry_zones *zones)
+{
+	return atomic_load_explicit(&zones->generation, memory_order_acquire);
 }
 
 static bool is_name_byte(char c)
@@ -251,8 +158,7 @@ enum belfry_status bf_zones_check_name(struct belfry_str name, struct belfry_err
 			"not a time zone name: %s; an example is \"Europe/Berlin\"", fault);
 }
 
-/* Where name is, or belongs, in the sorted table. */
-static size_t locate(const struct belfry_zones *zones, struct belfry_str name, bool *ret_is_there)
+size_t bf_zones_locate(const struct belfry_zones *zones, struct belfry_str name, bool *ret_is_there)
 {
 	size_t low = 0;
 	size_t high = zones->count;
@@ -260,7 +166,7 @@ static size_t locate(const struct belfry_zones *zones, struct belfry_str name, b
 	*ret_is_there = false;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		int order = bf_str_compare(bf_str(zones->loaded[middle]->name), name);
+		int order = bf_str_compare(bf_str(zones->entries[middle].name), name);
 		if (order == 0) {
 			*ret_is_there = true;
 			return middle;
@@ -274,98 +180,122 @@ static size_t locate(const struct belfry_zones *zones, struct belfry_str name, b
 	return low;
 }
 
-static enum belfry_status load(struct belfry_zones *zones, struct belfry_str name,
-		struct bf_zone **ret_zone, struct belfry_error *err)
+/* A zone that is not in the table, from disk; what fails is said in a person's words. */
+static enum belfry_status load(const struct belfry_zones *zones, struct belfry_str name,
+		struct bf_zone **ret_zone, struct bf_file_mark *ret_mark, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_free_pointer) unsigned char *bytes = bf_alloc(BF_TZIF_BYTES_MAX + 1);
 	struct belfry_error reason = {.status = BELFRY_OK};
-	size_t len;
+	enum belfry_status status = bf_zones_disk_load(zones->directory, name, ret_zone, ret_mark,
+			&reason);
 
-	if (bytes == NULL) {
+	if (status == BELFRY_OK) {
+		return BELFRY_OK;
+	}
+	if (status == BELFRY_NOMEM) {
 		return no_memory(err);
 	}
-	if (read_some(zones->directory, name, bytes, BF_TZIF_BYTES_MAX + 1, &len) != BELFRY_OK) {
+	if (status == BELFRY_NOT_FOUND) {
 		return bf_error_at(err, BELFRY_INVALID_SCHEDULE, "/timezone",
 				"there is no time zone \"%.*s\"; an example of a name is \"Europe/Berlin\"",
 				BF_STR_ARGS(name));
 	}
-	enum belfry_status status = bf_zone_new(name, bytes, len, ret_zone, &reason);
-	if (status == BELFRY_NOMEM) {
-		return no_memory(err);
+	(void)bf_error_at(err, BELFRY_INVALID_SCHEDULE, "/timezone",
+			"there is no usable data for the time zone \"%.*s\" on this machine",
+			BF_STR_ARGS(name)); /* the status is our own below */
+	if (err != NULL) {
+		memcpy(err->detail, reason.detail, sizeof(err->detail));
 	}
-	if (status != BELFRY_OK) {
-		(void)bf_error_at(err, BELFRY_INVALID_SCHEDULE, "/timezone",
-				"there is no usable data for the time zone \"%.*s\" on this machine",
-				BF_STR_ARGS(name)); /* the status is our own below */
-		if (err != NULL) {
-			memcpy(err->detail, reason.detail, sizeof(err->detail));
+	return BELFRY_INVALID_SCHEDULE;
+}
+
+static enum belfry_status put_entry(struct belfry_zones *zones, size_t at,
+		const struct bf_zones_entry *entry)
+{
+	if (zones->count == zones->capacity) {
+		size_t capacity = zones->capacity * 2 + 8;
+		struct bf_zones_entry *entries = bf_realloc_array(zones->entries, capacity,
+				sizeof(*entries));
+		if (entries == NULL) {
+			return BELFRY_NOMEM;
 		}
-		return BELFRY_INVALID_SCHEDULE;
+		zones->entries = entries;
+		zones->capacity = capacity;
 	}
+	memmove(zones->entries + at + 1, zones->entries + at,
+			(zones->count - at) * sizeof(zones->entries[0]));
+	zones->entries[at] = *entry;
+	zones->count++;
 	return BELFRY_OK;
 }
 
-/* Puts a zone into the table, unless another thread was faster: then that one counts. Under the lock.
- * The table takes a reference of its own. NULL: no memory. */
-static struct bf_zone *keep(struct belfry_zones *zones, struct bf_zone *zone)
+/* Puts a zone into the table, unless another thread was faster: then that one counts, and takes its
+ * place. A name without a zone stays so until a refresh says that it came back. Under the lock. */
+static enum belfry_status keep(struct belfry_zones *zones, const struct bf_file_mark *mark,
+		struct bf_zone **zone)
 {
 	bool is_there;
-	size_t at = locate(zones, bf_str(zone->name), &is_there);
+	size_t at = bf_zones_locate(zones, bf_str((*zone)->name), &is_there);
 
 	if (is_there) {
-		return zones->loaded[at];
-	}
-	if (zones->count == zones->capacity) {
-		size_t capacity = zones->capacity * 2 + 8;
-		struct bf_zone **loaded = bf_realloc_array(zones->loaded, capacity,
-				sizeof(struct bf_zone *));
-		if (loaded == NULL) {
-			return NULL;
+		struct bf_zone *kept = zones->entries[at].zone;
+		if (kept != NULL) {
+			bf_zone_free(*zone);
+			*zone = bf_zone_share(kept);
 		}
-		zones->loaded = loaded;
-		zones->capacity = capacity;
+		return BELFRY_OK;
 	}
-	memmove(zones->loaded + at + 1, zones->loaded + at,
-			(zones->count - at) * sizeof(struct bf_zone *));
-	zones->loaded[at] = bf_zone_share(zone);
-	zones->count++;
-	return zone;
+	struct bf_zones_entry entry = {
+			.name = bf_str_dup(bf_str((*zone)->name)),
+			.zone = *zone,
+			.mark = *mark,
+	};
+	if (entry.name == NULL || put_entry(zones, at, &entry) != BELFRY_OK) {
+		bf_free(entry.name);
+		return BELFRY_NOMEM;
+	}
+	(void)bf_zone_share(*zone); /* the table's */
+	return BELFRY_OK;
 }
 
-enum belfry_status bf_zones_find(struct belfry_zones *zones, struct belfry_str name,
-		struct bf_zone **ret_zone, struct belfry_error *err)
+static struct bf_zone *find_loaded(struct belfry_zones *zones, struct belfry_str name)
 {
 	struct bf_zone *zone = NULL;
 	bool is_there;
 
-	enum belfry_status status = bf_zones_check_name(name, err);
-	if (status != BELFRY_OK) {
-		return status;
-	}
 	(void)pthread_mutex_lock(&zones->lock); /* a plain mutex: it cannot fail */
-	size_t at = locate(zones, name, &is_there);
-	if (is_there) {
-		zone = bf_zone_share(zones->loaded[at]);
+	size_t at = bf_zones_locate(zones, name, &is_there);
+	if (is_there && zones->entries[at].zone != NULL) {
+		zone = bf_zone_share(zones->entries[at].zone);
 	}
 	(void)pthread_mutex_unlock(&zones->lock);
-	if (zone != NULL) {
-		*ret_zone = zone;
-		return BELFRY_OK;
-	}
-	status = load(zones, name, &zone, err);
+	return zone;
+}
+
+BF_CLEANUP_POINTER(zone, struct bf_zone, bf_zone_free)
+
+enum belfry_status bf_zones_find(struct belfry_zones *zones, struct belfry_str name,
+		struct bf_zone **ret_zone, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_zone) struct bf_zone *zone = NULL;
+	struct bf_file_mark mark;
+	enum belfry_status status = bf_zones_check_name(name, err);
+
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	(void)pthread_mutex_lock(&zones->lock);
-	struct bf_zone *kept = keep(zones, zone);
-	if (kept != NULL) {
-		(void)bf_zone_share(kept);
+	zone = find_loaded(zones, name);
+	if (zone == NULL) {
+		status = load(zones, name, &zone, &mark, err);
+		if (status != BELFRY_OK) {
+			return status;
+		}
+		(void)pthread_mutex_lock(&zones->lock);
+		status = keep(zones, &mark, &zone);
+		(void)pthread_mutex_unlock(&zones->lock);
 	}
-	(void)pthread_mutex_unlock(&zones->lock);
-	bf_zone_free(zone);
-	if (kept == NULL) {
+	if (status != BELFRY_OK) {
 		return no_memory(err);
 	}
-	*ret_zone = kept;
+	*ret_zone = BF_TAKE(zone);
 	return BELFRY_OK;
 }

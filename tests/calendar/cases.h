@@ -19,6 +19,7 @@ int run_dst_tests(void);
 int run_footer_tests(void);
 int run_golden_tests(void);
 int run_memory_tests(void);
+int run_refresh_tests(void);
 int run_rule_json_tests(void);
 int run_tzif_tests(void);
 int run_walk_tests(void);

@@ -104,6 +104,7 @@ int main(void)
 			run_footer_tests,
 			run_golden_tests,
 			run_memory_tests,
+			run_refresh_tests,
 			run_rule_json_tests,
 			run_tzif_tests,
 			run_walk_tests,
