@@ -82,6 +82,7 @@ bool bf_cron_build(struct bf_cron *cron, const struct bf_cron_days *days)
 {
 	bool is_possible = false;
 
+	cron->special = *days;
 	build_days(cron, days);
 	for (int type = 0; type < 14; type++) {
 		int first = type % 7;

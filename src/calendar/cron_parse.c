@@ -123,6 +123,18 @@ static bool begins_with_star(struct belfry_str field)
 	return field.ptr[0] == '*' || field.ptr[0] == '?';
 }
 
+static uint8_t starred_fields(const struct fields *fields)
+{
+	unsigned starred = 0;
+
+	for (int i = 0; i < fields->count; i++) {
+		if (begins_with_star(fields->part[i])) {
+			starred |= BF_CRON_STARRED(i + BF_CRON_FIELDS - fields->count);
+		}
+	}
+	return (uint8_t)starred;
+}
+
 static enum belfry_status parse_fields(struct belfry_str text, bool five_fields,
 		struct bf_cron *ret_cron, struct belfry_error *err)
 {
@@ -150,6 +162,7 @@ static enum belfry_status parse_fields(struct belfry_str text, bool five_fields,
 			.hours = (uint32_t)sets[BF_CRON_HOUR],
 			.months = (uint32_t)sets[BF_CRON_MONTH],
 			.is_fixed = !begins_with_star(minute[0]) && !begins_with_star(minute[1]),
+			.starred = starred_fields(&fields),
 	};
 	if (!bf_cron_build(&cron, &days)) {
 		return bf_error_position(err, BELFRY_INVALID_SCHEDULE,
