@@ -121,15 +121,24 @@ static enum belfry_status read_some(const char *directory, struct belfry_str nam
 	return status;
 }
 
-/* What looks like a version: the first word, printable, not too long. */
+static bool is_version_byte(char c)
+{
+	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+			(c != '\0' && strchr("._+-~", c) != NULL);
+}
+
+/* What looks like a version: the first word, not too long, of bytes that mean nothing in a log, a label of
+ * a metric, or a terminal. */
 static bool take_version(struct belfry_str text, char *ret_version)
 {
 	size_t len = 0;
 
-	while (len < text.len && text.ptr[len] > ' ' && text.ptr[len] <= '~') {
+	while (len < text.len && is_version_byte(text.ptr[len])) {
 		len++;
 	}
-	if (len == 0 || len >= BF_ZONES_VERSION_BYTES) {
+	bool is_word = len == text.len || text.ptr[len] == ' ' || text.ptr[len] == '\n' ||
+			text.ptr[len] == '\r';
+	if (len == 0 || len >= BF_ZONES_VERSION_BYTES || !is_word) {
 		return false;
 	}
 	memcpy(ret_version, text.ptr, len);

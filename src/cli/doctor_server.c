@@ -216,7 +216,7 @@ static void check_zones(struct bf_report *report, struct belfry_str server)
 				ours);
 	} else if (!bf_str_equal(server, bf_str(ours))) {
 		bf_report_put(report, BF_FINDING_WARN, "zones",
-				"install the same tzdata on both, and start the host again",
+				"install the same tzdata on both: a host takes it over within a minute",
 				"the zone database is %s here and %.*s at the server", ours,
 				BF_STR_ARGS(server));
 	} else {

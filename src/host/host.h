@@ -61,10 +61,12 @@ BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belf
 BF_MUST_CHECK enum belfry_status bf_host_reconcile(struct bf_host *host, struct belfry_error *err);
 
 #define BF_HOST_RECONCILE_EVERY (5 * BELFRY_MINUTE)
+#define BF_HOST_ZONES_EVERY     (30 * BELFRY_SECOND)
 
 /* What is to be done by the clock, for whoever has a loop: to be called every second or so, by one thread.
  * Reconciles when the time has come, and at once where a change could not be finished; a failure is logged,
- * and tried again after a wait that doubles. is_asked: now, whatever the clock says. May block for as long
+ * and tried again after a wait that doubles. Looks whether the tz database on disk has changed, and takes over
+ * the newer one. is_asked: both now, whatever the clock says. May block for as long
  * as the seams do. */
 void bf_host_tend(struct bf_host *host, bool is_asked);
 /* Something was left over: the next tend reconciles. Any thread, never blocks. */

@@ -33,6 +33,8 @@ struct bf_host {
 		struct bf_boot_time at; /* the next reconciliation */
 		unsigned failures;      /* of it, in a row */
 		atomic_bool left_over;
+		struct bf_boot_time zones_at; /* the next look at the tz database */
+		bool is_zones_away;           /* the last look failed */
 	} tend;
 	atomic_bool is_started;
 	atomic_uint logged_faults; /* of readiness: which ones the log has (bits) */

@@ -1,5 +1,6 @@
 /* What a host does by the clock: the reconciliation, every few minutes, and sooner where a change left
- * something over or the last one failed. No thread and no timer of its own: whoever has a loop calls
+ * something over or the last one failed; and a look whether the tz database is still the one that was
+ * read (the provider looks for itself: its rules are its own). No thread and no timer of its own: whoever has a loop calls
  * bf_host_tend every second or so.
  *
  * Invariant  `left_over` is lowered before a reconciliation begins, so that what is left over while it
@@ -47,6 +48,56 @@ static void log_recovery(const struct bf_host *host)
 			host->tend.failures);
 }
 
+/* ---- the tz database --------------------------------------------------------------------------- */
+
+/* Once for each time that it is away, not once for each look. */
+static void log_zones_away(struct bf_host *host, const struct belfry_error *err)
+{
+	if (host->tend.is_zones_away) {
+		return;
+	}
+	host->tend.is_zones_away = true;
+	bf_log(host->options.env, BF_LOG_WARNING,
+			"event=tz_database_unreadable status=%s detail=\"%s\" next=\"it is tried again "
+			"every %lld s\"",
+			belfry_status_name(err->status), err->message,
+			(long long)(BF_HOST_ZONES_EVERY / BELFRY_SECOND));
+}
+
+static void log_zones_back(struct bf_host *host)
+{
+	if (host->tend.is_zones_away) {
+		host->tend.is_zones_away = false;
+		bf_log(host->options.env, BF_LOG_INFO, "event=tz_database_readable version=%s",
+				bf_host_tz_version(host));
+	}
+}
+
+static void look_at_zones(struct bf_host *host, bool is_asked)
+{
+	struct belfry_error err = {0};
+	const char *old = bf_host_tz_version(host);
+	bool is_changed = false;
+
+	if (!is_asked && now(host).us < host->tend.zones_at.us) {
+		return;
+	}
+	host->tend.zones_at = bf_boot_add(now(host), BF_HOST_ZONES_EVERY);
+	if (belfry_zones_refresh(host->options.zones, &is_changed, &err) != BELFRY_OK) {
+		log_zones_away(host, &err);
+		return;
+	}
+	log_zones_back(host);
+	if (is_changed) {
+		bf_log(host->options.env, BF_LOG_INFO,
+				"event=tz_database_changed old=%s new=%s "
+				"next=\"due times are computed anew\"",
+				old, bf_host_tz_version(host));
+	}
+}
+
+/* ---- the reconciliation ------------------------------------------------------------------------ */
+
 void bf_host_reconcile_soon(struct bf_host *host)
 {
 	atomic_store(&host->tend.left_over, true);
@@ -55,9 +106,10 @@ void bf_host_reconcile_soon(struct bf_host *host)
 void bf_host_tend_init(struct bf_host *host)
 {
 	host->tend.at = bf_boot_add(now(host), BF_HOST_RECONCILE_EVERY);
+	host->tend.zones_at = bf_boot_add(now(host), BF_HOST_ZONES_EVERY);
 }
 
-void bf_host_tend(struct bf_host *host, bool is_asked)
+static void reconcile_in_time(struct bf_host *host, bool is_asked)
 {
 	struct belfry_error err = {0};
 	belfry_duration wait = BF_HOST_RECONCILE_EVERY;
@@ -81,4 +133,10 @@ void bf_host_tend(struct bf_host *host, bool is_asked)
 		host->tend.failures = 0;
 	}
 	host->tend.at = bf_boot_add(now(host), wait);
+}
+
+void bf_host_tend(struct bf_host *host, bool is_asked)
+{
+	look_at_zones(host, is_asked);
+	reconcile_in_time(host, is_asked);
 }

@@ -134,6 +134,9 @@ static void a_folder_without_a_database_is_a_configuration_error(void **state)
 
 static void the_version_is_what_the_folder_says(void **state)
 {
+	/* It is shown in logs and as the label of a metric. */
+	static const char *const odd[] = {"\n", "2031\"c", "2031=c", "2031c\x1b[1m", "\\n",
+			"2031c\x7f", "a1234567890123456789012345678901"};
 	char directory[] = "/tmp/belfry-zones-XXXXXX";
 	BF_CLEANUP(bf_buf_fini) struct bf_buf file = {0};
 
@@ -148,8 +151,10 @@ static void the_version_is_what_the_folder_says(void **state)
 	check_version(directory, "2032a");
 	write_file(directory, "tzdata.zi", "nothing", 7);
 	check_version(directory, "2031c");
-	write_file(directory, "+VERSION", "\n", 1);
-	check_version(directory, "unknown");
+	for (size_t i = 0; i < BF_COUNT(odd); i++) {
+		write_file(directory, "+VERSION", odd[i], strlen(odd[i]));
+		check_version(directory, "unknown");
+	}
 	remove_file(directory, "+VERSION");
 	remove_file(directory, "tzdata.zi");
 	remove_file(directory, "UTC");

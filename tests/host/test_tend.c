@@ -2,6 +2,10 @@
  * early where a change left something over. The clock is the test's. */
 #include "host_cases.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/fault.h"
 #include "base/json.h"
 #include "host/deployments.h"
@@ -166,6 +170,152 @@ static void a_removal_that_goes_on_failing_does_not_reconcile_every_second(void 
 	assert_null(fake_find_schedule(&f->fake, id));
 }
 
+/* ---- the tz database --------------------------------------------------------------------------- */
+
+/* A database of a version and one zone, in a folder of the test; the zone's bytes are of a system's zone. */
+struct zones_fixture {
+	struct host_fixture host;
+	char folder[64];
+};
+
+static void put_file(const struct zones_fixture *f, const char *name, const char *bytes, size_t len)
+{
+	char path[128];
+	char fresh[128];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", f->folder, name);
+	(void)snprintf(fresh, sizeof(fresh), "%s/fresh", f->folder);
+	FILE *file = fopen(fresh, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(fresh, path), 0);
+}
+
+static void put_zone(const struct zones_fixture *f, const char *system_zone)
+{
+	char path[128];
+	char bytes[8192];
+
+	(void)snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", system_zone);
+	FILE *file = fopen(path, "re");
+	assert_non_null(file);
+	size_t len = fread(bytes, 1, sizeof(bytes), file);
+	assert_int_equal(fclose(file), 0);
+	put_file(f, "City", bytes, len);
+}
+
+static void put_version(const struct zones_fixture *f, const char *version)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "# version %s\n", version);
+
+	put_file(f, "tzdata.zi", text, (size_t)len);
+}
+
+static int setup_zones(void **state)
+{
+	struct zones_fixture *f = malloc(sizeof(*f));
+
+	assert_non_null(f);
+	host_fixture_begin(&f->host);
+	(void)snprintf(f->folder, sizeof(f->folder), "/tmp/belfry-tend-XXXXXX");
+	assert_non_null(mkdtemp(f->folder));
+	put_zone(f, "Asia/Tokyo");
+	put_version(f, "2031a");
+	belfry_zones_free(f->host.zones);
+	assert_int_equal(belfry_zones_new(f->folder, &f->host.zones, NULL), BELFRY_OK);
+	host_fixture_open(&f->host);
+	*state = f;
+	return 0;
+}
+
+static int teardown_zones(void **state)
+{
+	static const char *const names[] = {"City", "tzdata.zi"};
+	struct zones_fixture *f = *state;
+	char path[128];
+
+	for (size_t i = 0; i < BF_COUNT(names); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", f->folder, names[i]);
+		(void)unlink(path); /* one of the cases has none */
+	}
+	assert_int_equal(rmdir(f->folder), 0);
+	host_fixture_end(&f->host);
+	free(f);
+	return 0;
+}
+
+/* Where the host's zones have noon in City, in hours UTC. */
+static int noon_of(struct zones_fixture *f)
+{
+	struct belfry_rule *rule = NULL;
+	belfry_time due = 0;
+
+	assert_int_equal(belfry_rule_new(f->host.zones, BF_STR("0 12 * * *"), BF_STR("City"), NULL,
+					 &rule, NULL),
+			BELFRY_OK);
+	assert_int_equal(belfry_rule_next(rule, INT64_C(1767225600) * BELFRY_SECOND, &due),
+			BELFRY_OK);
+	belfry_rule_free(rule);
+	return (int)(due / BELFRY_HOUR % 24);
+}
+
+static void a_newer_tz_database_is_taken_over_in_time_and_told(void **state)
+{
+	struct zones_fixture *f = *state;
+
+	assert_int_equal(noon_of(f), 3);
+	put_zone(f, "Africa/Lagos");
+	put_version(f, "2031b");
+	f->host.boot_shift += BF_HOST_ZONES_EVERY - 2 * BELFRY_SECOND;
+	bf_host_tend(f->host.host, false);
+	assert_int_equal(noon_of(f), 3);
+	f->host.boot_shift += 2 * BELFRY_SECOND;
+	bf_host_tend(f->host.host, false);
+	assert_int_equal(noon_of(f), 11);
+	assert_string_equal(bf_host_tz_version(f->host.host), "2031b");
+	assert_true(host_fixture_has_logged(&f->host,
+			"event=tz_database_changed old=2031a new=2031b"));
+	put_version(f, "2031c");
+	bf_host_tend(f->host.host, true); /* who asks does not wait */
+	assert_true(host_fixture_has_logged(&f->host, "old=2031b new=2031c"));
+}
+
+static size_t count_lines(struct host_fixture *f, const char *text)
+{
+	size_t count = 0;
+
+	(void)pthread_mutex_lock(&f->log_lock);
+	for (const char *p = f->log.ptr; p != NULL && (p = strstr(p, text)) != NULL; p++) {
+		count++;
+	}
+	(void)pthread_mutex_unlock(&f->log_lock);
+	return count;
+}
+
+static void a_tz_database_that_is_away_is_told_once_and_its_return_too(void **state)
+{
+	struct zones_fixture *f = *state;
+
+	assert_int_equal(noon_of(f), 3);
+	for (int round = 1; round <= 2; round++) {
+		put_file(f, "City", "TZif", 4);
+		for (int look = 0; look < 3; look++) {
+			f->host.boot_shift += BF_HOST_ZONES_EVERY;
+			bf_host_tend(f->host.host, false);
+		}
+		assert_int_equal(noon_of(f), 3);
+		assert_int_equal(count_lines(&f->host, "event=tz_database_unreadable"), round);
+		put_zone(f, "Asia/Tokyo");
+		f->host.boot_shift += BF_HOST_ZONES_EVERY;
+		bf_host_tend(f->host.host, false);
+		assert_int_equal(count_lines(&f->host, "event=tz_database_readable version=2031a"),
+				round);
+	}
+	assert_int_equal(count_lines(&f->host, "event=tz_database_changed"), 0);
+}
+
 int run_tend_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +326,10 @@ int run_tend_tests(void)
 			CASE(who_asks_does_not_wait),
 			CASE(t090_what_an_undone_create_left_over_goes_at_once),
 			CASE(a_removal_that_goes_on_failing_does_not_reconcile_every_second),
+#undef CASE
+#define CASE(function) cmocka_unit_test_setup_teardown(function, setup_zones, teardown_zones)
+			CASE(a_newer_tz_database_is_taken_over_in_time_and_told),
+			CASE(a_tz_database_that_is_away_is_told_once_and_its_return_too),
 #undef CASE
 	};
 
