@@ -77,6 +77,33 @@ BELFRY_API void belfry_rule_free(struct belfry_rule *rule);
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_next(const struct belfry_rule *rule,
 		belfry_time after, belfry_time *ret_due);
 
+struct belfry_forecast_options {
+	size_t size;
+	belfry_time from;           /* counts; not before the year 1 */
+	belfry_time to;             /* does not; not behind the year 9999 */
+	belfry_duration bucket;     /* at least a microsecond; the first bucket begins at `from` */
+	struct belfry_str schedule; /* its id, which decides where in a spread it lies; borrowed */
+	belfry_duration spread;     /* the window: the rule's, or one that is tried; 0: none */
+	uint64_t max_fires;         /* how many firings are left from `from` on; 0: no limit */
+};
+#define BELFRY_FORECAST_OPTIONS_INIT                                                               \
+	{                                                                                          \
+		sizeof(struct belfry_forecast_options), 0, 0, BELFRY_MINUTE, {NULL, 0}, 0, 0       \
+	}
+
+/* Add a rule's load to `counts`, so that the load of many rules adds up: how many of its due times lie in
+ * each bucket of [from, to); with a spread, how many of its Runs get ready there, those that were due
+ * before `from` included. A count stops at UINT32_MAX. A rule that is one cron expression costs about a
+ * nanosecond for a due time; a union, a spread and a limit of firings cost as much as asking for each.
+ *
+ * counts        not cleared; bucket_count of them, at least as many as [from, to) has, the last of which
+ *               may be cut short by `to`
+ * BELFRY_OK; BELFRY_INVALID (options not initialised, times not in order, too few buckets): then nothing
+ * was added; BELFRY_NOMEM (with a spread alone: then a part was). Pure, never blocks. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_forecast(const struct belfry_rule *rule,
+		const struct belfry_forecast_options *options, uint32_t *counts,
+		size_t bucket_count, struct belfry_error *err);
+
 /* Seconds east of UTC that the rule's zone has at `at`. Pure. */
 BELFRY_API int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at);
 

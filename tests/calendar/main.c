@@ -102,6 +102,7 @@ int main(void)
 			run_dialect_tests,
 			run_dst_tests,
 			run_footer_tests,
+			run_forecast_tests,
 			run_golden_tests,
 			run_memory_tests,
 			run_refresh_tests,
