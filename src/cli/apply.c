@@ -6,11 +6,9 @@
 #include "base/str.h"
 #include "cli/apply_send.h"
 #include "cli/cli.h"
+#include "cli/document.h"
 #include "cli/file.h"
 #include "cli/resolve.h"
-#include "cli/yaml.h"
-
-#define FILE_BYTES_MAX (256u << 20)
 
 /* Where a deployment stands. */
 struct place {
@@ -114,62 +112,16 @@ static enum belfry_status put_document(struct set *set, json_t *document, struct
 	return BELFRY_OK;
 }
 
-static bool has_ending(const char *file, const char *ending)
-{
-	size_t len = strlen(file);
-
-	return len >= strlen(ending) && strcmp(file + len - strlen(ending), ending) == 0;
-}
-
-/* JSON where it is JSON: YAML reads nearly all of it, but not pairs of \u escapes. `yaml` then has the
- * value as its one document, and knows no lines. */
-static enum belfry_status parse_json(struct belfry_str text, struct bf_yaml *yaml,
-		struct belfry_error *err)
-{
-	json_t *value = NULL;
-	enum belfry_status status = bf_json_parse(text, FILE_BYTES_MAX, &value, err);
-
-	if (status == BELFRY_INVALID && err != NULL && err->position > 0) {
-		BF_CLEANUP(bf_buf_fini) struct bf_buf place = {0};
-
-		bf_yaml_put_place(&place, text, (size_t)err->position - 1);
-		bf_error_prefix(err, "%.*s: ", BF_STR_ARGS(bf_buf_str(&place)));
-	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	yaml->documents = json_pack("[o]", value);
-	return yaml->documents != NULL ? BELFRY_OK : no_memory(err);
-}
-
-static enum belfry_status parse_text(const char *file, struct belfry_str text, struct bf_yaml *yaml,
-		struct belfry_error *err)
-{
-	size_t begin = 0;
-
-	while (begin < text.len && strchr(" \t\r\n", text.ptr[begin]) != NULL) {
-		begin++;
-	}
-	if (has_ending(file, ".json")) {
-		return parse_json(text, yaml, err);
-	}
-	if (begin < text.len && text.ptr[begin] == '{' &&
-			parse_json(text, yaml, NULL) == BELFRY_OK) {
-		return BELFRY_OK;
-	}
-	return bf_yaml_parse(text, yaml, err);
-}
-
 static enum belfry_status read_one(struct set *set, const char *file, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
 	BF_CLEANUP(bf_yaml_fini) struct bf_yaml yaml = {0};
-	enum belfry_status status = bf_file_read(file, FILE_BYTES_MAX, &text, err);
+	enum belfry_status status = bf_file_read(file, BF_DOCUMENT_BYTES, &text, err);
 
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	status = parse_text(file, bf_buf_str(&text), &yaml, err);
+	status = bf_document_parse(file, bf_buf_str(&text), &yaml, err);
 	if (status != BELFRY_OK) {
 		bf_error_prefix(err, "%.100s: ", file);
 		return status;

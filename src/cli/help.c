@@ -195,7 +195,6 @@ bool bf_help_is_later(struct belfry_str path)
 			"backfill",
 			"backup",
 			"bench",
-			"calendars",
 			"conformance",
 			"explain",
 			"forecast",

@@ -12,6 +12,7 @@
 void bf_deployment_fini(struct bf_deployment *deployment)
 {
 	bf_buf_fini(&deployment->rule);
+	bf_expansion_fini(&deployment->expansion);
 	json_decref(deployment->content);
 	*deployment = (struct bf_deployment){0};
 }
@@ -21,9 +22,15 @@ struct belfry_str bf_deployment_zone(const struct bf_deployment *deployment)
 	return deployment->timezone.len > 0 ? deployment->timezone : BF_STR(ZONE_DEFAULT);
 }
 
-/* A position in our compact form tells nobody anything; one in the text that it lies in does. That
- * text is an expression without escapes, else the calendar gives no position. */
-static int64_t position_in_text(struct belfry_str rule, int64_t position)
+struct belfry_str bf_deployment_rule(const struct bf_deployment *deployment)
+{
+	const struct bf_buf *expanded = &deployment->expansion.text;
+
+	return bf_buf_str(expanded->len > 0 ? expanded : &deployment->rule);
+}
+
+/* The text is an expression without escapes, else the calendar gives no position. */
+int64_t bf_deployment_rule_position(struct belfry_str rule, int64_t position)
 {
 	size_t start = BF_MIN((size_t)position - 1, rule.len);
 
@@ -51,7 +58,8 @@ static void place_rule_error(const struct bf_deployment *deployment, struct belf
 		memcpy(err->pointer + place.len, inner, rest + 1);
 	}
 	if (!is_cron && err->position > 0) {
-		err->position = position_in_text(bf_buf_str(&deployment->rule), err->position);
+		err->position = bf_deployment_rule_position(bf_deployment_rule(deployment),
+				err->position);
 	}
 }
 
@@ -64,7 +72,7 @@ enum belfry_status bf_deployment_parse_rule(const struct bf_deployment *deployme
 	options.gap = deployment->policies.dst_gap;
 	options.fold = deployment->policies.dst_fold;
 	options.anchor = deployment->created_at;
-	enum belfry_status status = belfry_rule_new(zones, bf_buf_str(&deployment->rule),
+	enum belfry_status status = belfry_rule_new(zones, bf_deployment_rule(deployment),
 			bf_deployment_zone(deployment), &options, &rule, err);
 	if (status != BELFRY_OK) {
 		place_rule_error(deployment, err);

@@ -15,6 +15,7 @@
 
 #include "base/compiler.h"
 #include "base/json.h"
+#include "host/calendar_rule.h"
 
 #define BF_DEPLOYMENT_NAME_BYTES   200
 #define BF_DEPLOYMENT_PROMPT_BYTES (1024 * 1024)
@@ -71,7 +72,8 @@ struct bf_deployment {
 	struct belfry_str reason; /* why it was disabled; may be empty */
 	struct bf_buf rule;       /* owned: cron text, or compact rule JSON */
 	const json_t *rule_json;
-	struct belfry_str timezone; /* empty: the owner's */
+	struct bf_expansion expansion; /* owned: of a rule that names shared calendars */
+	struct belfry_str timezone;    /* empty: the owner's */
 	struct belfry_str prompt;
 	const json_t *input;  /* NULL: null */
 	const json_t *labels; /* NULL: none */
@@ -83,6 +85,13 @@ void bf_deployment_fini(struct bf_deployment *deployment);
 
 /* The zone that its rule is read in. */
 struct belfry_str bf_deployment_zone(const struct bf_deployment *deployment);
+
+/* The rule as it is parsed: with the content of the shared calendars that it names. Borrowed. */
+struct belfry_str bf_deployment_rule(const struct bf_deployment *deployment);
+
+/* A position in rule JSON (plus one, as an error has it) tells nobody anything; one in the text that it
+ * lies in does. */
+int64_t bf_deployment_rule_position(struct belfry_str rule, int64_t position);
 
 /* What reading needs to know. */
 struct bf_deployment_options {

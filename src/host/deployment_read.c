@@ -290,6 +290,26 @@ static void read_members(struct bf_json_reader *reader, belfry_duration grace,
 	read_labels(reader, &d->labels);
 }
 
+/* Members of the record alone. */
+static void read_stored(struct bf_json_reader *reader, struct bf_deployment *d)
+{
+	const json_t *calendars;
+	struct belfry_str text;
+
+	(void)bf_json_reader_string(reader, "disabled_reason", BF_JSON_NULLABLE, 0,
+			BF_DEPLOYMENT_REASON_BYTES, &d->reason);
+	if (bf_json_reader_array(reader, "calendars", BF_JSON_NULLABLE, 0, SIZE_MAX, &calendars)) {
+		d->expansion.calendars = json_incref((json_t *)(uintptr_t)calendars);
+	}
+	if (bf_json_reader_string(reader, "rule_expanded", BF_JSON_NULLABLE, 0, BELFRY_RULE_BYTES,
+			    &text)) {
+		bf_buf_append_str(&d->expansion.text, text);
+	}
+	if (bf_buf_status(&d->expansion.text) != BELFRY_OK) {
+		bf_json_reader_refuse(reader, NULL, NULL, BELFRY_NOMEM, "out of memory");
+	}
+}
+
 enum belfry_status bf_deployment_read(json_t *content, const struct bf_deployment_options *options,
 		struct bf_deployment *ret_deployment, struct belfry_error *err)
 {
@@ -300,8 +320,7 @@ enum belfry_status bf_deployment_read(json_t *content, const struct bf_deploymen
 	bf_json_reader_begin(&reader, content, "", err);
 	read_members(&reader, options->grace, &d);
 	if (options->is_stored) {
-		(void)bf_json_reader_string(&reader, "disabled_reason", BF_JSON_NULLABLE, 0,
-				BF_DEPLOYMENT_REASON_BYTES, &d.reason);
+		read_stored(&reader, &d);
 	}
 	enum belfry_status status = bf_json_reader_end(&reader);
 	if (status == BELFRY_OK) {

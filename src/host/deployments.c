@@ -8,6 +8,7 @@
 #include "base/crash.h"
 #include "base/error.h"
 #include "host/backend.h"
+#include "host/calendars_priv.h"
 #include "host/deployments_priv.h"
 #include "host/events.h"
 #include "host/host_priv.h"
@@ -28,12 +29,15 @@ static enum belfry_status check_command(struct bf_host *host, const struct bf_ta
 	return status;
 }
 
-/* What needs the outside: the zone's data, and the lists of allowed addresses and commands. */
-static enum belfry_status check_outside(struct bf_host *host, const struct bf_deployment *d,
+/* What needs the outside: the shared calendars, the zone's data, and the lists of allowed addresses and commands. */
+static enum belfry_status check_outside(struct bf_host *host, struct bf_deployment *d,
 		struct belfry_error *err)
 {
-	enum belfry_status status = bf_deployment_parse_rule(d, host->options.zones, NULL, err);
+	enum belfry_status status = bf_calendars_expand(host, d, err);
 
+	if (status == BELFRY_OK) {
+		status = bf_deployment_parse_rule(d, host->options.zones, NULL, err);
+	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -48,7 +52,7 @@ static enum belfry_status check_outside(struct bf_host *host, const struct bf_de
 	return status;
 }
 
-static enum belfry_status apply(struct bf_host *host, const struct bf_deployment *d,
+enum belfry_status bf_deployment_apply(struct bf_host *host, const struct bf_deployment *d,
 		struct belfry_error *err)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf payload = {0};
@@ -69,7 +73,7 @@ static enum belfry_status check_payload(const struct bf_deployment *d, struct be
 	return bf_payload_encode(d, &payload, err);
 }
 
-enum belfry_status bf_deployment_check(struct bf_host *host, const struct bf_deployment *d,
+enum belfry_status bf_deployment_check(struct bf_host *host, struct bf_deployment *d,
 		struct belfry_error *err)
 {
 	enum belfry_status status = check_outside(host, d, err);
@@ -126,15 +130,13 @@ static void undo_create(struct bf_host *host, const struct bf_deployment *d)
 static enum belfry_status store_new(struct bf_host *host, struct bf_deployment *d,
 		struct belfry_error *err)
 {
-	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
-
-	bf_host_lock(host, bf_str(d->id), &lock);
 	enum belfry_status status = save(host, d, err);
+
 	if (status != BELFRY_OK) {
 		return status;
 	}
 	BF_CRASH_POINT("record-saved");
-	status = apply(host, d, err);
+	status = bf_deployment_apply(host, d, err);
 	if (status != BELFRY_OK) {
 		undo_create(host, d);
 	}
@@ -147,6 +149,8 @@ enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
 {
 	struct bf_deployment_options options = {.grace = bf_host_grace(host)};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
+	BF_CLEANUP(bf_calendars_release) struct bf_host *held = NULL;
 
 	enum belfry_status status = bf_deployment_read(body, &options, &d, err);
 	if (status != BELFRY_OK) {
@@ -154,6 +158,8 @@ enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
 	}
 	belfry_id_format(bf_id_random(host->options.env), d.id);
 	d.created_at = host->options.env->wall(host->options.env->data);
+	bf_host_lock(host, bf_str(d.id), &lock);
+	bf_calendars_hold(host, &held);
 	status = bf_deployment_check(host, &d, err);
 	if (status == BELFRY_OK) {
 		status = store_new(host, &d, err);
@@ -189,7 +195,7 @@ static void restore(struct bf_host *host, struct bf_deployment *old, int64_t rev
 		return;
 	}
 	BF_CRASH_POINT("restore-saved");
-	if (apply(host, old, &failure) != BELFRY_OK) {
+	if (bf_deployment_apply(host, old, &failure) != BELFRY_OK) {
 		leave_over(host, old->id, "restore_schedule", &failure);
 	}
 }
@@ -208,7 +214,7 @@ static enum belfry_status store_change(struct bf_host *host, struct bf_deploymen
 		return status;
 	}
 	BF_CRASH_POINT("change-saved");
-	status = apply(host, changed, err);
+	status = bf_deployment_apply(host, changed, err);
 	if (status != BELFRY_OK) {
 		restore(host, old, changed->revision);
 	}
@@ -237,8 +243,10 @@ static enum belfry_status patch_content(struct bf_host *host, const struct bf_de
 	if (content == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
-	/* A member of the record alone: whoever names it in a patch names one that is not known. */
-	(void)json_object_del(content, "disabled_reason"); /* may be absent */
+	/* Members of the record alone: whoever names one in a patch names what is not known. */
+	(void)json_object_del(content, "disabled_reason"); /* may be absent, here and below */
+	(void)json_object_del(content, "calendars");
+	(void)json_object_del(content, "rule_expanded");
 	enum belfry_status status = bf_merge_patch(content, patch, err);
 	if (status == BELFRY_OK) {
 		status = bf_deployment_read(content, &options, ret_changed, err);
@@ -270,10 +278,12 @@ static enum belfry_status change_content(struct bf_host *host, struct belfry_str
 		struct bf_deployment_view *ret_view, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
+	BF_CLEANUP(bf_calendars_release) struct bf_host *held = NULL;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
 
 	bf_host_lock(host, id, &lock);
+	bf_calendars_hold(host, &held);
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
 		status = bf_revision_check(old.revision, revision, err);
@@ -309,8 +319,21 @@ enum belfry_status bf_deployments_replace(struct bf_host *host, struct belfry_st
 	return change_content(host, id, revision, body, bf_deployment_read_whole, ret_view, err);
 }
 
+/* One that may have been disabled because a shared calendar left it nothing is not enabled to fire by what
+ * that calendar was. */
+static enum belfry_status renew_rule(struct bf_host *host, struct bf_deployment *d,
+		struct belfry_error *err)
+{
+	if (d->expansion.calendars == NULL) {
+		return BELFRY_OK;
+	}
+	enum belfry_status status = bf_calendars_expand(host, d, err);
+	return status == BELFRY_OK ? bf_deployment_parse_rule(d, host->options.zones, NULL, err)
+				   : status;
+}
+
 /* Nothing but the switch: neither the rule nor the address is judged anew, so that a deployment
- * can be disabled whatever has become of them. The change is made even where the record says so
+ * can be disabled whatever has become of them; but for shared calendars where it is enabled. The change is made even where the record says so
  * already: the apply of the last one may have been lost. */
 enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str id,
 		int64_t revision, bool is_enabled, struct belfry_str reason,
@@ -318,16 +341,22 @@ enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str
 {
 	struct bf_deployment_options options = {.grace = bf_host_grace(host), .is_stored = true};
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
+	BF_CLEANUP(bf_calendars_release) struct bf_host *held = NULL;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment old = {0};
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
 
 	bf_host_lock(host, id, &lock);
+	bf_calendars_hold(host, &held);
 	enum belfry_status status = bf_record_load(host, id, &old, err);
 	if (status == BELFRY_OK) {
 		status = bf_revision_check(old.revision, revision, err);
 	}
 	if (status == BELFRY_OK) {
 		status = bf_deployment_read(old.content, &options, &changed, err);
+	}
+	if (status == BELFRY_OK) {
+		changed.created_at = old.created_at;
+		status = is_enabled ? renew_rule(host, &changed, err) : BELFRY_OK;
 	}
 	if (status != BELFRY_OK) {
 		return status;

@@ -12,8 +12,13 @@ BF_MUST_CHECK enum belfry_status bf_deployment_view_changed(struct bf_host *host
 		const struct bf_deployment *deployment, struct bf_deployment_view *ret_view,
 		struct belfry_error *err);
 
-/* What needs more than the content: the rule, the list of what is allowed, the size. */
+/* What needs more than the content: the rule, which is expanded here where it names shared calendars, the
+ * list of what is allowed, the size. Whoever saves it holds bf_calendars_hold from here until then. */
 BF_MUST_CHECK enum belfry_status bf_deployment_check(struct bf_host *host,
+		struct bf_deployment *deployment, struct belfry_error *err);
+
+/* Hands it to the provider as its record is. */
+BF_MUST_CHECK enum belfry_status bf_deployment_apply(struct bf_host *host,
 		const struct bf_deployment *deployment, struct belfry_error *err);
 
 /* The body as the whole content. Where it does not say `enabled`, it stays as in `old` (NULL: there is

@@ -60,9 +60,11 @@ enum belfry_status bf_host_new(const struct bf_host_options *options, struct bf_
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_init(&host->locks[i], NULL); /* default kind: cannot fail */
 	}
-	(void)pthread_mutex_init(&host->reconcile_lock, NULL);       /* the same */
-	(void)pthread_mutex_init(&host->settings_lock, NULL);        /* the same */
-	(void)pthread_mutex_init(&host->settings_change_lock, NULL); /* the same */
+	(void)pthread_rwlock_init(&host->calendars_lock, NULL);       /* the same */
+	(void)pthread_mutex_init(&host->calendars_change_lock, NULL); /* the same */
+	(void)pthread_mutex_init(&host->reconcile_lock, NULL);        /* the same */
+	(void)pthread_mutex_init(&host->settings_lock, NULL);         /* the same */
+	(void)pthread_mutex_init(&host->settings_change_lock, NULL);  /* the same */
 	bf_refusals_init(&host->refusals);
 	bf_dispatch_init(host);
 	bf_host_tend_init(host);
@@ -90,9 +92,11 @@ void bf_host_free(struct bf_host *host)
 	for (size_t i = 0; i < BF_HOST_LOCKS; i++) {
 		(void)pthread_mutex_destroy(&host->locks[i]); /* nobody holds it */
 	}
-	(void)pthread_mutex_destroy(&host->reconcile_lock);       /* the same */
-	(void)pthread_mutex_destroy(&host->settings_lock);        /* the same */
-	(void)pthread_mutex_destroy(&host->settings_change_lock); /* the same */
+	(void)pthread_rwlock_destroy(&host->calendars_lock);       /* the same */
+	(void)pthread_mutex_destroy(&host->calendars_change_lock); /* the same */
+	(void)pthread_mutex_destroy(&host->reconcile_lock);        /* the same */
+	(void)pthread_mutex_destroy(&host->settings_lock);         /* the same */
+	(void)pthread_mutex_destroy(&host->settings_change_lock);  /* the same */
 	bf_refusals_fini(&host->refusals);
 	bf_free(host->version);
 	bf_free(host);

@@ -26,7 +26,9 @@ struct bf_host {
 	struct bf_exec *exec; /* owned; NULL: none is run */
 	pthread_mutex_t locks[BF_HOST_LOCKS];
 	pthread_mutex_t settings_lock;
-	pthread_mutex_t settings_change_lock; /* taken before settings_lock */
+	pthread_mutex_t settings_change_lock;  /* taken before settings_lock */
+	pthread_rwlock_t calendars_lock;       /* calendar_users.c */
+	pthread_mutex_t calendars_change_lock; /* of calendars; taken before any other */
 	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any of locks */
 	struct bf_refusals refusals;
 	struct {                        /* tend.c; but for left_over, of the thread that tends */
@@ -92,6 +94,7 @@ BF_MUST_CHECK enum belfry_status bf_record_remove(struct bf_host *host, struct b
 #define BF_RECORD_KIND      "deployment"
 #define BF_RECORD_F_ENABLED 1u
 #define BF_RECORD_F_GOING   2u /* marked: it goes */
+/* From the eighth bit on: the shared calendars that its rule names (bf_calendar_flags). */
 
 /* --- by the clock (tend.c) --- */
 

@@ -144,7 +144,7 @@ enum belfry_status bf_deployment_fill_schedule(const struct bf_deployment *d,
 	schedule.revision = d->revision;
 	schedule.id = bf_str(d->id);
 	schedule.created_at = d->created_at;
-	schedule.rule = bf_buf_str(&d->rule);
+	schedule.rule = bf_deployment_rule(d);
 	schedule.zone = bf_deployment_zone(d);
 	schedule.fair_key = BF_STR(BF_OWNER_DEFAULT);
 	schedule.payload = bf_buf_str(payload);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/timefmt.h"
+#include "host/calendars_priv.h"
 #include "host/deployment.h"
 #include "host/host_priv.h"
 
@@ -299,6 +300,9 @@ enum belfry_status bf_preview(struct bf_host *host, const json_t *body, json_t *
 	}
 	enum belfry_status status = read_query(&preview, body, err);
 	preview.d.created_at = preview.from;
+	if (status == BELFRY_OK) {
+		status = bf_calendars_expand(host, &preview.d, err);
+	}
 	if (status == BELFRY_OK) {
 		status = bf_deployment_parse_rule(&preview.d, host->options.zones, &preview.rule,
 				err);

@@ -9,6 +9,9 @@
  * A record that cannot be read, or that the provider refuses, is logged, and kept for last_error
  * (refusals.h); the others go on.
  *
+ * Changes of shared calendars that were left in between are finished first: what the records of their users
+ * say then is handed over here.
+ *
  * Records that are marked as ones that go are left out, and their removal is finished once the
  * list was carried out. */
 #include "host/reconcile.h"
@@ -17,6 +20,7 @@
 #include "base/error.h"
 #include "base/grow.h"
 #include "host/backend.h"
+#include "host/calendars_priv.h"
 #include "host/deployments_priv.h"
 #include "host/host_priv.h"
 #include "model/run.h"
@@ -222,8 +226,10 @@ enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 
 	walk_init(&walk, host);
 	(void)pthread_mutex_lock(lock); /* not held by this thread: cannot fail */
-	enum belfry_status status = belfry_scheduler_reconcile(host->options.scheduler, &iterator,
-			err);
+	enum belfry_status status = bf_calendars_finish(host, err);
+	if (status == BELFRY_OK) {
+		status = belfry_scheduler_reconcile(host->options.scheduler, &iterator, err);
+	}
 	bf_refusals_end(&host->refusals, status == BELFRY_OK);
 	if (status == BELFRY_OK && walk.is_at_end) {
 		finish_removals(&walk);

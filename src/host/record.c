@@ -6,6 +6,7 @@
  * from that put on, and nothing here finds the record any more. */
 #include "base/error.h"
 #include "host/backend.h"
+#include "host/calendars_priv.h"
 #include "host/host_priv.h"
 
 /* Content above the payload's limit was never saved. */
@@ -135,6 +136,20 @@ enum belfry_status bf_record_mark(struct bf_host *host, struct belfry_str id, in
 	return status;
 }
 
+/* Beside the content: what the shared calendars made of the rule, and which they were. */
+static enum belfry_status put_expansion(json_t *content, const struct bf_expansion *expansion)
+{
+	if (expansion->calendars == NULL) {
+		return BELFRY_OK;
+	}
+	if (json_object_set(content, "calendars", expansion->calendars) != 0 ||
+			json_object_set_new(content, "rule_expanded",
+					bf_json_new_str(bf_buf_str(&expansion->text))) != 0) {
+		return BELFRY_NOMEM;
+	}
+	return BELFRY_OK;
+}
+
 enum belfry_status bf_record_save(struct bf_host *host, struct bf_deployment *deployment,
 		struct belfry_error *err)
 {
@@ -142,6 +157,9 @@ enum belfry_status bf_record_save(struct bf_host *host, struct bf_deployment *de
 	BF_CLEANUP(bf_buf_fini) struct bf_buf bytes = {0};
 
 	enum belfry_status status = bf_deployment_write_content(deployment, &content);
+	if (status == BELFRY_OK) {
+		status = put_expansion(content, &deployment->expansion);
+	}
 	if (status == BELFRY_OK) {
 		status = bf_json_dump(content, &bytes);
 	}
@@ -153,7 +171,8 @@ enum belfry_status bf_record_save(struct bf_host *host, struct bf_deployment *de
 			.id = bf_str(deployment->id),
 			.owner = BF_STR(BF_OWNER_DEFAULT),
 			.name = deployment->name,
-			.flags = deployment->is_enabled ? BF_RECORD_F_ENABLED : 0,
+			.flags = (deployment->is_enabled ? BF_RECORD_F_ENABLED : 0) |
+					bf_calendar_flags(deployment->expansion.calendars),
 			.bytes = bf_buf_str(&bytes),
 	};
 	status = bf_backend_put_document(host->options.store, &document, deployment->revision, err);

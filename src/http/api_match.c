@@ -1,9 +1,9 @@
 /* If-Match (RFC 9110, 13.1.1): which revision a change must find.
  *
- * An ETag of ours is a deployment's revision in quotes, and strong. A list matches where one of its
- * strong tags is the present one; weak tags never do, and neither does what is no ETag at all: then
- * the change is not made. There is no If-None-Match: next_due and phase change without the
- * revision, so that a 304 would hide what is news. */
+ * An ETag of ours is a revision in quotes, of a deployment or a calendar, and strong. A list matches
+ * where one of its strong tags is the present one; weak tags never do, and neither does what is no ETag
+ * at all: then the change is not made. No question is answered by If-None-Match: next_due and phase
+ * change without the revision, so that a 304 would hide what is news. */
 #include "base/error.h"
 #include "host/deployments.h"
 #include "http/api_priv.h"
@@ -94,11 +94,10 @@ static enum belfry_status refuse(const struct bf_http_headers *headers, struct b
 
 /* Several: the present one, where it is among them. */
 static enum belfry_status choose(const struct bf_api_call *call, const struct tags *tags,
-		int64_t *ret_revision, struct belfry_error *err)
+		bf_api_get_revision_fn get, int64_t *ret_revision, struct belfry_error *err)
 {
 	int64_t present = 0;
-	enum belfry_status status = bf_deployments_get_revision(call->host, call->words[0],
-			&present, err);
+	enum belfry_status status = get(call->host, call->words[0], &present, err);
 
 	if (status != BELFRY_OK) {
 		return status;
@@ -115,8 +114,8 @@ static enum belfry_status choose(const struct bf_api_call *call, const struct ta
 			tags->count, (long long)present);
 }
 
-enum belfry_status bf_api_read_if_match(const struct bf_api_call *call, int64_t *ret_revision,
-		struct belfry_error *err)
+enum belfry_status bf_api_read_match_of(const struct bf_api_call *call, bf_api_get_revision_fn get,
+		int64_t *ret_revision, struct belfry_error *err)
 {
 	const struct bf_http_headers *headers = bf_http_request_headers(call->request);
 	struct tags tags = {0};
@@ -132,8 +131,14 @@ enum belfry_status bf_api_read_if_match(const struct bf_api_call *call, int64_t 
 		return BELFRY_OK;
 	}
 	if (tags.count > 1) {
-		return choose(call, &tags, ret_revision, err);
+		return choose(call, &tags, get, ret_revision, err);
 	}
 	*ret_revision = tags.revisions[0];
 	return BELFRY_OK;
+}
+
+enum belfry_status bf_api_read_if_match(const struct bf_api_call *call, int64_t *ret_revision,
+		struct belfry_error *err)
+{
+	return bf_api_read_match_of(call, bf_deployments_get_revision, ret_revision, err);
 }

@@ -63,6 +63,11 @@ BF_MUST_CHECK enum belfry_status bf_api_read_long_body(const struct bf_api_call 
  * it is a star. BELFRY_PRECONDITION (api_match.c). */
 BF_MUST_CHECK enum belfry_status bf_api_read_if_match(const struct bf_api_call *call,
 		int64_t *ret_revision, struct belfry_error *err);
+/* The same of anything that has revisions: `get` answers the present one of the path's first word. */
+typedef enum belfry_status (*bf_api_get_revision_fn)(struct bf_host *host, struct belfry_str id,
+		int64_t *ret_revision, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_api_read_match_of(const struct bf_api_call *call,
+		bf_api_get_revision_fn get, int64_t *ret_revision, struct belfry_error *err);
 /* Idempotency-Key; empty: there is none. */
 BF_MUST_CHECK enum belfry_status bf_api_read_key(const struct bf_api_call *call,
 		struct belfry_str *ret_key, struct belfry_error *err);
@@ -96,6 +101,11 @@ enum belfry_status bf_api_edit_deployment(struct bf_api_call *call, struct belfr
 enum belfry_status bf_api_delete_deployment(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_enable_deployment(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_disable_deployment(struct bf_api_call *call, struct belfry_error *err);
+
+enum belfry_status bf_api_list_calendars(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_show_calendar(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_put_calendar(struct bf_api_call *call, struct belfry_error *err);
+enum belfry_status bf_api_delete_calendar(struct bf_api_call *call, struct belfry_error *err);
 
 enum belfry_status bf_api_list_runs(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_list_deployment_runs(struct bf_api_call *call, struct belfry_error *err);

@@ -76,6 +76,12 @@ def run(id_, deployment_id=D1, status='COMPLETED', **more):
             'lateness_ms': 4, 'error': None, 'tz_version': None, 'attempts': [], **more}
 
 
+def calendar(name='holidays-de', **more):
+    return {'name': name, 'description': 'closed', 'except': ['2026-12-25', {'cron': '* * * 1 *'}], 'revision': 2,
+            'created_at': '2026-12-01T08:00:00Z', 'updated_at': '2026-12-01T08:00:00Z',
+            'used_by': {'count': 1, 'at_least': False, 'deployments': ['morning']}, **more}
+
+
 def setting(value, **more):
     return {'value': value, 'default': value, 'source': 'default', 'changeable': True,
             'needs_restart': False, 'next_value': value, **more}
@@ -105,6 +111,7 @@ class Fake:
 
     def __init__(self):
         self.deployments = [deployment()]
+        self.calendars = [calendar()]
         self.runs = {}
         self.outputs = {}
         self.answers = {}
@@ -134,6 +141,8 @@ class Fake:
             return self.route_deployments(request, parts[2:])
         if parts[:2] == ['v1', 'runs']:
             return self.route_runs(request, parts[2:])
+        if parts[:2] == ['v1', 'calendars']:
+            return self.route_calendars(request, parts[2:])
         if request.path == '/v1/apply':
             return self.apply(request)
         if request.path == '/v1/settings':
@@ -191,6 +200,17 @@ class Fake:
         if parts[1:] and parts[1] in ('enable', 'disable'):
             return 200, {**found[0], 'enabled': parts[1] == 'enable'}
         return 200, found[0]
+
+    def route_calendars(self, request, parts):
+        if not parts:
+            return self.page(request, [{**{k: v for k, v in c.items() if k != 'except'}, 'except_count': len(c['except'])}
+                                       for c in self.calendars if c['name'].startswith(request.query.get('q', ''))])
+        if request.method == 'PUT':
+            return 200, {**calendar(parts[0]), **request.json, 'planned': 1, 'pending': False}
+        found = [c for c in self.calendars if c['name'] == parts[0]]
+        if not found:
+            return problem(404, 'NOT_FOUND', 'there is no such thing here')
+        return (204, b'') if request.method == 'DELETE' else (200, found[0])
 
     def route_runs(self, request, parts):
         if not parts:

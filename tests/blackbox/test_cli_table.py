@@ -31,6 +31,10 @@ ASKING = {
     'apply': (['-'], SET, ('POST', '/v1/apply')),
     'export': ([], None, ('GET', '/v1/deployments')),
     'import crontab': (['-', '--tz', 'UTC'], TABLE, ('POST', '/v1/apply')),
+    'calendars list': ([], None, ('GET', '/v1/calendars')),
+    'calendars show': (['holidays-de'], None, ('GET', '/v1/calendars/holidays-de')),
+    'calendars set': (['holidays-de', '-'], '2026-12-25\n', ('PUT', '/v1/calendars/holidays-de')),
+    'calendars remove': (['holidays-de'], None, ('DELETE', '/v1/calendars/holidays-de')),
     'settings show': ([], None, ('GET', '/v1/settings')),
     'settings set': (['grace=2m'], None, ('PATCH', '/v1/settings')),
 }
@@ -156,6 +160,7 @@ def test_a_run_that_is_not_there_is_not_found(server, command):
     ['deployments', 'create', 'x', '--cron', '* * * * *', '--webhook', 'http://t/', '--owner', '\udcff'],
     ['deployments', 'create', '\udcff', '--cron', '* * * * *', '--webhook', 'http://t/'],
     ['deployments', 'create', 'x', '--cron', '\udcff', '--webhook', 'http://t/'],
+    ['calendars', 'set', 'x', '--date', '\udcff'], ['calendars', 'set', 'x', '--date', '1', '--description', '\udcff'],
     ['runs', 'cancel', R1, '--reason', '\udcff'], ['settings', 'set', 'grace=\udcff']])
 def test_what_is_no_text_is_refused_before_anything_is_asked(server, arguments):
     result = belfry(*arguments, url=server.url)
@@ -173,6 +178,64 @@ def test_cancel_sends_its_reason_and_shows_the_run(server):
     belfry('runs', 'cancel', 'morning@last', url=server.url)
     assert server.fake.requests[-1].json == {}
     assert server.fake.requests[-1].path == f'/v1/runs/{R1}/cancel'
+
+
+# --- calendars ---
+
+@pytest.mark.parametrize('text,items', [
+    ('2026-12-25\n', ['2026-12-25']),
+    ('# closed\n\n 2026-12-25  # Christmas\r\n2026-12-24T09:00:00', ['2026-12-25', '2026-12-24T09:00:00']),
+    ('["2026-12-25", {"cron": "* * * 1 *"}]', ['2026-12-25', {'cron': '* * * 1 *'}]),
+    ('- 2026-12-25\n- cron: "* * * 1 *"\n', ['2026-12-25', {'cron': '* * * 1 *'}]),
+    ('except:\n  - 2026-12-25\n', ['2026-12-25'])])
+def test_a_calendar_is_read_from_lines_or_yaml_or_json(server, tmp_path, text, items):
+    file = tmp_path / 'holidays'
+    file.write_text(text)
+    for arguments, stdin in (([str(file)], None), (['-'], text)):
+        result = belfry('calendars', 'set', 'x', *arguments, url=server.url, stdin=stdin)
+        assert (result.returncode, result.stderr) == (0, '')
+        assert server.fake.requests[-1].json == {'except': items}
+        assert result.stdout == f'set x: {len(items)} item{"s" * (len(items) > 1)}, 1 deployment planned anew\n'
+
+
+def test_a_calendar_is_given_by_dates_with_its_description_and_revision(server):
+    result = belfry('calendars', 'set', 'a.b', '--date', '2026-12-25', '--date', '2026-12-24T09:00:00', '--description', 'd',
+                    '--if-revision', '3', url=server.url)
+    assert result.returncode == 0
+    request = server.fake.requests[-1]
+    assert (request.path, request.headers['If-Match']) == ('/v1/calendars/a.b', '"3"')
+    assert request.json == {'except': ['2026-12-25', '2026-12-24T09:00:00'], 'description': 'd'}
+
+
+def test_a_calendar_file_that_is_wrong_is_named_with_its_line(server, tmp_path):
+    file = tmp_path / 'holidays'
+    file.write_text('# a\n2026-12-25\n\n2026-13-01\n')
+    server.fake.answers[('PUT', '/v1/calendars/x')] = problem(400, 'INVALID_SCHEDULE', 'no such month', pointer='/except/1')
+    result = belfry('calendars', 'set', 'x', str(file), url=server.url)
+    assert (result.returncode, result.stdout) == (1, '')
+    assert f'{file}: line 4: no such month' in result.stderr
+    for text in ('a: [', '5\n---\n', '[]\n---\n[]\n', 'text', b'2026-12-25\n20\xff'):
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        asked = len(server.fake.asked('PUT'))
+        result = belfry('calendars', 'set', 'x', str(file), url=server.url)
+        assert result.returncode == 1, text
+        if text != '5\n---\n':
+            assert str(file) in result.stderr and len(server.fake.asked('PUT')) == asked, text
+    for arguments in ([], [str(file), '--date', '2026-12-25']):
+        result = belfry('calendars', 'set', 'x', *arguments, url=server.url)
+        assert (result.returncode, 'one of the two' in result.stderr) == (2, True)
+
+
+def test_calendars_are_shown_with_their_items_and_users(server):
+    heading, row = belfry('calendars', 'list', url=server.url).stdout.splitlines()
+    assert heading.index('DESCRIPTION') == row.index('closed') and row.startswith('holidays-de  2      1')
+    shown = belfry('calendars', 'show', 'holidays-de', url=server.url).stdout
+    assert shown.endswith('\n\n2026-12-25\n{"cron":"* * * 1 *"}\n') and 'morning' in shown
+    belfry('calendars', 'list', 'hol', url=server.url)
+    assert server.fake.requests[-1].query['q'] == 'hol'
+    server.fake.calendars = []
+    result = belfry('calendars', 'list', url=server.url)
+    assert (result.stdout, 'calendars set --help' in result.stderr) == ('', True)
 
 
 def test_settings_are_aligned_and_can_be_picked(server):

@@ -144,8 +144,8 @@ static void every_command_has_help_with_an_example(void **state)
 static void what_another_version_offers_is_refused_by_name(void **state)
 {
 	static const char *const later[] = {"explain", "backfill", "skip", "undo", "move",
-			"forecast", "pause", "resume", "calendars", "owners", "token", "secrets",
-			"notify", "backup", "restore", "conformance", "bench"};
+			"forecast", "pause", "resume", "owners", "token", "secrets", "notify",
+			"backup", "restore", "conformance", "bench"};
 
 	(void)state;
 	for (size_t i = 0; i < BF_COUNT(later); i++) {
