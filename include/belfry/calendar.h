@@ -9,6 +9,7 @@
 #ifndef BELFRY_CALENDAR_H
 #define BELFRY_CALENDAR_H
 
+#include <belfry/arena.h>
 #include <belfry/schedule.h>
 
 BELFRY_BEGIN_DECLS
@@ -106,6 +107,42 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_forecast(const struc
 
 /* Seconds east of UTC that the rule's zone has at `at`. Pure. */
 BELFRY_API int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at);
+
+/* How a change of the clocks is taken. A rule is fixed-time if all its parts are: lists of instants are,
+ * cron expressions with neither a minute nor an hour field that begins with a star, and no "every". Pure. */
+enum belfry_rule_class {
+	BELFRY_RULE_FIXED_TIME, /* at these local times: the dst policies say what a change of clocks does */
+	BELFRY_RULE_INTERVAL_LIKE /* again and again: real time counts, a change of clocks adds nothing */
+};
+BELFRY_API enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule);
+
+/* What belfry_rule_explain answers. Texts and the list are borrowed from the arena of the call. */
+struct belfry_rule_warning {
+	const char *code;       /* stable: "EITHER_DAY"; the list is in docs/calendar.md. Static */
+	struct belfry_str text; /* one sentence with the facts, no full stop */
+};
+struct belfry_explanation {
+	size_t size;
+	struct belfry_str sentence; /* UTF-8, no newline, no full stop; a NUL stands behind it */
+	enum belfry_rule_class class_;
+	const struct belfry_rule_warning *warnings;
+	size_t warning_count;
+};
+#define BELFRY_EXPLANATION_INIT                                                                    \
+	{                                                                                          \
+		sizeof(struct belfry_explanation), {NULL, 0}, BELFRY_RULE_FIXED_TIME, NULL, 0      \
+	}
+
+/* Say in English when the rule fires, of which class it is, and what may surprise in it.
+ *
+ * now              what "today" and "next" go by, microseconds UTC; also where warnings look from
+ * arena            borrowed; holds the answer until it is reset or ended
+ * ret_explanation  BELFRY_EXPLANATION_INIT on the way in
+ * BELFRY_OK; BELFRY_NOMEM; BELFRY_INVALID (size is another, or a pointer is NULL). Pure; never blocks;
+ * a few microseconds to a few milliseconds. Any thread, one arena each. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_explain(const struct belfry_rule *rule,
+		belfry_time now, struct belfry_arena *arena,
+		struct belfry_explanation *ret_explanation);
 
 BELFRY_END_DECLS
 

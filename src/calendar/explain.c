@@ -1,0 +1,304 @@
+/* A rule as one sentence: its parts, the zone, its limits, and when it is due next.
+ *
+ * Everything is said from the compiled rule, so that a rule read from anywhere, and however it was
+ * written, is told in the same words. Pieces are put together in an arena of the call's own; the answer
+ * alone goes to the caller's.
+ *
+ * Invariant  the sentence is bounded: of many parts, and of many times, the first few are told and the
+ *            others counted.
+ * Not here   the words (explain_words.def), warnings (explain_warn.c). */
+#include "calendar/explain.h"
+
+#include "base/assert.h"
+#include "base/timefmt.h"
+#include "calendar/civil.h"
+
+#define PARTS_SHOWN_MAX 3 /* and one more: "1 more rule" is no shorter */
+#define TIMES_SHOWN_MAX 4
+#define TIMES_SHOWN     2 /* of more than that, at the beginning */
+
+/* The stretch of time in which a part is due. */
+struct window {
+	belfry_time not_before;
+	belfry_time not_after;
+};
+
+static struct window window_of(const struct bf_part *part)
+{
+	return (struct window){part->not_before, part->not_after};
+}
+
+static struct belfry_str with_window(struct bf_speech *speech, const struct belfry_rule *rule,
+		struct belfry_str phrase, struct window window)
+{
+	bool has_start = window.not_before > BF_RULE_FIRST_TIME;
+	bool has_end = window.not_after < BF_RULE_LAST_TIME;
+	struct belfry_str start = BF_STR("");
+	struct belfry_str end = BF_STR("");
+
+	if (has_start) {
+		start = bf_explain_bound(speech, rule, window.not_before, true);
+	}
+	if (has_end) {
+		end = bf_explain_bound(speech, rule, window.not_after, false);
+	}
+	if (has_start && has_end) {
+		return bf_say(speech, BF_SAY_FROM_UNTIL, (struct belfry_str[]){phrase, start, end});
+	}
+	if (has_start) {
+		return bf_say_two(speech, BF_SAY_FROM, phrase, start);
+	}
+	return has_end ? bf_say_two(speech, BF_SAY_UNTIL, phrase, end) : phrase;
+}
+
+/* --- lists of instants --- */
+
+static struct belfry_str say_at(struct bf_speech *speech, const struct belfry_rule *rule,
+		belfry_time time)
+{
+	return bf_say_one(speech, BF_SAY_AT, bf_explain_clock_on_date(speech, rule, time));
+}
+
+/* The times of the part that its window leaves: a slice of the list. */
+static const belfry_time *times_in_window(const struct bf_part *part, size_t *ret_count)
+{
+	const belfry_time *times = part->of.at.times;
+	size_t first = 0;
+	size_t end = part->of.at.count;
+
+	while (first < end && times[first] < part->not_before) {
+		first++;
+	}
+	while (end > first && times[end - 1] > part->not_after) {
+		end--;
+	}
+	*ret_count = end - first;
+	return times + first;
+}
+
+/* "at 09:00 and 18:00 on 24 December 2026", where the few times are all of one day. */
+static bool is_one_day(const struct belfry_rule *rule, const belfry_time *times, size_t count)
+{
+	return bf_floor_div(bf_explain_local(rule, times[0]), BELFRY_DAY) ==
+			bf_floor_div(bf_explain_local(rule, times[count - 1]), BELFRY_DAY);
+}
+
+static struct belfry_str say_few(struct bf_speech *speech, const struct belfry_rule *rule,
+		const belfry_time *times, size_t count)
+{
+	struct belfry_str items[TIMES_SHOWN_MAX];
+	bool is_one = is_one_day(rule, times, count);
+
+	for (size_t i = 0; i < count; i++) {
+		items[i] = is_one ? bf_explain_clock_of(speech, rule, times[i])
+				  : say_at(speech, rule, times[i]);
+	}
+	struct belfry_str list = bf_say_list(speech, BF_SAY_AND, items, count);
+	if (!is_one) {
+		return list;
+	}
+	return bf_say_one(speech, BF_SAY_AT,
+			bf_say_two(speech, BF_SAY_CLOCK_ON_DATE, list,
+					bf_explain_date(speech, bf_explain_local(rule, times[0]))));
+}
+
+static struct belfry_str say_times(struct bf_speech *speech, const struct belfry_rule *rule,
+		const struct bf_part *part)
+{
+	size_t count;
+	const belfry_time *times = times_in_window(part, &count);
+
+	if (count == 1) {
+		return bf_say_one(speech, BF_SAY_ONCE_AT,
+				bf_explain_clock_on_date(speech, rule, times[0]));
+	}
+	if (count <= TIMES_SHOWN_MAX) {
+		return say_few(speech, rule, times, count);
+	}
+	return bf_say(speech, BF_SAY_MORE_TIMES,
+			(struct belfry_str[]){bf_say_two(speech, BF_SAY_COMMA,
+							      say_at(speech, rule, times[0]),
+							      say_at(speech, rule, times[1])),
+					bf_say_number(speech, (int)(count - TIMES_SHOWN)),
+					bf_explain_clock_on_date(speech, rule, times[count - 1])});
+}
+
+/* --- parts --- */
+
+static struct belfry_str say_cron(struct bf_speech *speech, const struct bf_cron *cron)
+{
+	struct bf_clock_phrase clock = bf_explain_clock(speech, cron,
+			bf_explain_has_all_days(cron));
+	struct belfry_str days = bf_explain_days(speech, cron, clock.is_every || !cron->is_fixed);
+
+	return days.len == 0 ? clock.text : bf_say_two(speech, BF_SAY_THEN, clock.text, days);
+}
+
+static struct belfry_str say_part(struct bf_speech *speech, const struct belfry_rule *rule,
+		const struct bf_part *part)
+{
+	switch (part->kind) {
+	case BF_PART_CRON: return say_cron(speech, &part->of.cron);
+	case BF_PART_AT: return say_times(speech, rule, part);
+	case BF_PART_EVERY: break;
+	}
+	return bf_say_two(speech, BF_SAY_ELAPSED_FROM,
+			bf_explain_period(speech, part->of.every.period),
+			bf_explain_clock_on_date(speech, rule, part->of.every.anchor));
+}
+
+/* A list of times of which the window leaves none is as good as not there. */
+static bool is_empty(const struct bf_part *part)
+{
+	size_t count = 1;
+
+	if (part->kind == BF_PART_AT) {
+		(void)times_in_window(part, &count); /* for the count alone */
+	}
+	return count == 0;
+}
+
+/* The window is told once where all parts share it; of times it has been carried out already. */
+static bool find_common_window(const struct belfry_rule *rule, struct window *ret)
+{
+	bool has_other = false;
+
+	for (size_t i = 0; i < rule->count; i++) {
+		struct window window = window_of(&rule->parts[i]);
+		if (i > 0 &&
+				(ret->not_before != window.not_before ||
+						ret->not_after != window.not_after)) {
+			return false;
+		}
+		*ret = window;
+		has_other = has_other || rule->parts[i].kind != BF_PART_AT;
+	}
+	return has_other;
+}
+
+static struct belfry_str join_parts(struct bf_speech *speech, const struct belfry_str *parts,
+		size_t shown, size_t count)
+{
+	struct belfry_str text = parts[0];
+
+	for (size_t i = 1; i < shown; i++) {
+		bool is_last = i + 1 == count;
+		text = bf_say_two(speech, is_last ? BF_SAY_AND_ALSO : BF_SAY_SEMICOLON, text,
+				parts[i]);
+	}
+	if (shown == count) {
+		return text;
+	}
+	return bf_say_two(speech, BF_SAY_MORE_RULES, text,
+			bf_say_number(speech, (int)(count - shown)));
+}
+
+/* All parts, with the zone and the common window behind them. */
+static struct belfry_str say_parts(struct bf_speech *speech, const struct belfry_rule *rule)
+{
+	struct belfry_str parts[PARTS_SHOWN_MAX + 1];
+	struct window common = {BF_RULE_FIRST_TIME, BF_RULE_LAST_TIME};
+	bool is_common = find_common_window(rule, &common);
+	size_t count = 0;
+	struct belfry_str zone = bf_explain_zone(speech, bf_str(rule->zone->name));
+
+	for (size_t i = 0; i < rule->count; i++) {
+		const struct bf_part *part = &rule->parts[i];
+		if (is_empty(part)) {
+			continue;
+		}
+		if (count < BF_COUNT(parts)) {
+			bool has_own = !is_common && part->kind != BF_PART_AT;
+			struct belfry_str said = say_part(speech, rule, part);
+			parts[count] = has_own ? with_window(speech, rule, said, window_of(part))
+					       : said;
+		}
+		count++;
+	}
+	BF_ASSERT(count > 0); /* a rule has a due time */
+	size_t shown = count <= BF_COUNT(parts) ? count : PARTS_SHOWN_MAX;
+	struct belfry_str text = bf_say_two(speech,
+			count == 1 ? BF_SAY_IN_ZONE : BF_SAY_ALL_IN_ZONE,
+			join_parts(speech, parts, shown, count), zone);
+	return is_common ? with_window(speech, rule, text, common) : text;
+}
+
+static struct belfry_str with_next(struct bf_speech *speech, const struct belfry_rule *rule,
+		belfry_time now, struct belfry_str text)
+{
+	belfry_time due;
+
+	if (belfry_rule_next(rule, now, &due) != BELFRY_OK) {
+		return bf_say_one(speech, BF_SAY_NEVER, text);
+	}
+	return bf_say_two(speech, BF_SAY_NEXT, text, bf_explain_due(speech, rule, now, due));
+}
+
+static void begin_with_capital(struct belfry_str text)
+{
+	char *first = (char *)text.ptr; /* made here, in the caller's arena */
+
+	if (text.len > 0 && *first >= 'a' && *first <= 'z') {
+		*first = (char)(*first - 'a' + 'A');
+	}
+}
+
+static enum belfry_status copy_warnings(struct belfry_arena *arena,
+		const struct bf_warnings *warnings, struct belfry_explanation *ret)
+{
+	struct belfry_rule_warning *copies = NULL;
+
+	if (warnings->count > 0) {
+		copies = belfry_arena_alloc(arena, warnings->count * sizeof(*copies));
+		if (copies == NULL) {
+			return BELFRY_NOMEM;
+		}
+	}
+	for (size_t i = 0; i < warnings->count; i++) {
+		copies[i].code = warnings->list[i].code;
+		if (belfry_arena_copy(arena, warnings->list[i].text, &copies[i].text) !=
+				BELFRY_OK) {
+			return BELFRY_NOMEM;
+		}
+	}
+	ret->warnings = copies;
+	ret->warning_count = warnings->count;
+	return BELFRY_OK;
+}
+
+enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule)
+{
+	for (size_t i = 0; i < rule->count; i++) {
+		const struct bf_part *part = &rule->parts[i];
+		if (part->kind == BF_PART_EVERY ||
+				(part->kind == BF_PART_CRON && !part->of.cron.is_fixed)) {
+			return BELFRY_RULE_INTERVAL_LIKE;
+		}
+	}
+	return BELFRY_RULE_FIXED_TIME;
+}
+
+enum belfry_status belfry_rule_explain(const struct belfry_rule *rule, belfry_time now,
+		struct belfry_arena *arena, struct belfry_explanation *ret_explanation)
+{
+	if (rule == NULL || arena == NULL || ret_explanation == NULL ||
+			ret_explanation->size != sizeof(*ret_explanation)) {
+		return BELFRY_INVALID;
+	}
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena pieces = BELFRY_ARENA_INIT;
+	struct bf_speech speech = {.arena = &pieces};
+	struct belfry_explanation answer = BELFRY_EXPLANATION_INIT;
+	struct bf_warnings warnings = {.count = 0};
+
+	now = BF_MIN(BF_MAX(now, BF_RULE_FIRST_TIME), BF_RULE_LAST_TIME);
+	struct belfry_str text = with_next(&speech, rule, now, say_parts(&speech, rule));
+	bf_explain_warnings(&speech, rule, now, &warnings);
+	if (speech.is_failed || belfry_arena_copy(arena, text, &answer.sentence) != BELFRY_OK ||
+			copy_warnings(arena, &warnings, &answer) != BELFRY_OK) {
+		return BELFRY_NOMEM;
+	}
+	begin_with_capital(answer.sentence);
+	answer.class_ = belfry_rule_class(rule);
+	*ret_explanation = answer;
+	return BELFRY_OK;
+}
