@@ -78,6 +78,22 @@ BELFRY_API void belfry_rule_free(struct belfry_rule *rule);
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_next(const struct belfry_rule *rule,
 		belfry_time after, belfry_time *ret_due);
 
+/* After how many firings the rule is exhausted ("max_fires"); 0: never by that. belfry_rule_next knows of no
+ * firing and goes on behind the last: who fires, or lists what would, counts. Pure, never blocks. */
+BELFRY_API uint32_t belfry_rule_max_fires(const struct belfry_rule *rule);
+/* The window within which a Run of the rule becomes ready after its due time ("spread"), microseconds; 0:
+ * at once. Pure, never blocks. */
+BELFRY_API belfry_duration belfry_rule_spread(const struct belfry_rule *rule);
+
+/* How a change of the clocks is taken. A rule is fixed-time if all its parts are: lists of instants are,
+ * cron expressions with neither a minute nor an hour field that begins with a star, and no "every". */
+enum belfry_rule_class {
+	BELFRY_RULE_FIXED_TIME, /* at these local times: the dst policies say what a change of clocks does */
+	BELFRY_RULE_INTERVAL_LIKE /* again and again: real time counts, a change of clocks adds nothing */
+};
+/* Pure, never blocks. */
+BELFRY_API enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule);
+
 struct belfry_forecast_options {
 	size_t size;
 	belfry_time from;           /* counts; not before the year 1 */
@@ -107,14 +123,6 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_forecast(const struc
 
 /* Seconds east of UTC that the rule's zone has at `at`. Pure. */
 BELFRY_API int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at);
-
-/* How a change of the clocks is taken. A rule is fixed-time if all its parts are: lists of instants are,
- * cron expressions with neither a minute nor an hour field that begins with a star, and no "every". Pure. */
-enum belfry_rule_class {
-	BELFRY_RULE_FIXED_TIME, /* at these local times: the dst policies say what a change of clocks does */
-	BELFRY_RULE_INTERVAL_LIKE /* again and again: real time counts, a change of clocks adds nothing */
-};
-BELFRY_API enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule);
 
 /* What belfry_rule_explain answers. Texts and the list are borrowed from the arena of the call. */
 struct belfry_rule_warning {

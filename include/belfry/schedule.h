@@ -113,10 +113,11 @@ struct belfry_schedule {
 	}
 
 #define BELFRY_SCHEDULE_ID_BYTES 64
-#define BELFRY_RULE_BYTES        4096
-#define BELFRY_ZONE_BYTES        64
-#define BELFRY_FAIR_KEY_BYTES    64
-#define BELFRY_PAYLOAD_BYTES     (4u << 20)
+/* With the shared calendars that a rule names written out in it; a host takes less from people. */
+#define BELFRY_RULE_BYTES     65536
+#define BELFRY_ZONE_BYTES     64
+#define BELFRY_FAIR_KEY_BYTES 64
+#define BELFRY_PAYLOAD_BYTES  (4u << 20)
 
 /* As the API writes it ("active"). Static text, any thread; a value outside the list reads as "?". */
 BELFRY_API const char *belfry_phase_name(enum belfry_phase phase);

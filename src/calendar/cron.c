@@ -9,6 +9,7 @@
 
 #include "base/timefmt.h"
 #include "calendar/civil.h"
+#include "calendar/except.h"
 
 static int lowest(uint64_t set)
 {
@@ -150,6 +151,9 @@ static int64_t next_month(const struct bf_cron *cron, int64_t year, int month, i
 
 int64_t bf_cron_next(const struct bf_cron *cron, int64_t from)
 {
+	if (cron->except != NULL) {
+		return bf_except_next(cron, from);
+	}
 	int64_t number = bf_floor_div(from, BF_DAY_S);
 	int64_t year;
 	int month;

@@ -9,6 +9,8 @@
 
 #include "base/compiler.h"
 
+struct bf_except;
+
 #define BF_CRON_TEXT_BYTES 256
 /* After every local second, and far enough from the edge that an offset can be added. */
 #define BF_CRON_NEVER (INT64_C(1) << 61)
@@ -32,15 +34,17 @@ struct bf_cron {
 	uint64_t seconds;
 	uint64_t minutes;
 	uint32_t hours;
-	uint32_t months; /* bit 1 is January */
-	bool is_fixed;   /* fixed-time, else interval-like (calendar.md, 3) */
-	uint8_t starred; /* BF_CRON_STARRED(enum bf_cron_field); a second not given is none */
+	uint32_t months;  /* bit 1 is January */
+	bool is_fixed;    /* fixed-time, else interval-like (calendar.md, 3) */
+	bool has_seconds; /* it has six fields */
+	uint8_t starred;  /* BF_CRON_STARRED(enum bf_cron_field); a second not given is none */
 	int32_t first_of_hour_s; /* the first time that matches in an hour, and in a day */
 	int32_t first_of_day_s;
 	uint16_t year_months
 			[14]; /* [7 * leap + weekday of 1 January]: months with a day that matches */
 	uint32_t days[4][7];  /* [length - 28][weekday of the 1st]: days that match */
 	struct bf_cron_days special; /* what the day fields said, for telling; not for searching */
+	const struct bf_except *except; /* what is left of it (except.h), borrowed; NULL: all */
 };
 
 /* Parse cron text; with five_fields six are refused. Returns BELFRY_OK or BELFRY_INVALID_SCHEDULE,

@@ -162,6 +162,7 @@ static enum belfry_status parse_fields(struct belfry_str text, bool five_fields,
 			.hours = (uint32_t)sets[BF_CRON_HOUR],
 			.months = (uint32_t)sets[BF_CRON_MONTH],
 			.is_fixed = !begins_with_star(minute[0]) && !begins_with_star(minute[1]),
+			.has_seconds = fields.count == BF_CRON_FIELDS,
 			.starred = starred_fields(&fields),
 	};
 	if (!bf_cron_build(&cron, &days)) {

@@ -266,18 +266,6 @@ static enum belfry_status copy_warnings(struct belfry_arena *arena,
 	return BELFRY_OK;
 }
 
-enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule)
-{
-	for (size_t i = 0; i < rule->count; i++) {
-		const struct bf_part *part = &rule->parts[i];
-		if (part->kind == BF_PART_EVERY ||
-				(part->kind == BF_PART_CRON && !part->of.cron.is_fixed)) {
-			return BELFRY_RULE_INTERVAL_LIKE;
-		}
-	}
-	return BELFRY_RULE_FIXED_TIME;
-}
-
 enum belfry_status belfry_rule_explain(const struct belfry_rule *rule, belfry_time now,
 		struct belfry_arena *arena, struct belfry_explanation *ret_explanation)
 {

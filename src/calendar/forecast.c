@@ -208,7 +208,8 @@ static void add_cron(const struct load *load, const struct bf_part *part)
 static bool is_plain(const struct load *load)
 {
 	return load->options->spread == 0 && load->options->max_fires == 0 &&
-			load->rule->count == 1 && load->rule->parts[0].kind == BF_PART_CRON;
+			load->rule->count == 1 && load->rule->parts[0].kind == BF_PART_CRON &&
+			load->rule->parts[0].excepts == NULL;
 }
 
 static enum belfry_status check(const struct belfry_forecast_options *options, size_t bucket_count,

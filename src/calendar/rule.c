@@ -12,17 +12,33 @@
 #include "calendar/civil.h"
 #include "calendar/zones.h"
 
+/* How often in a row a search may meet an exception; a little more than an hour of a year has seconds, or a
+ * year has hours. When a rule is made, its parts share so many. */
+#define LOOKS_MAX 10000u
+
+static void free_part(struct bf_part *part)
+{
+	if (part->kind == BF_PART_AT) {
+		bf_free(part->of.at.times);
+	} else if (part->kind == BF_PART_EVERY) {
+		bf_free(part->of.every.seconds);
+	}
+	bf_except_free(part->left);
+}
+
 void belfry_rule_free(struct belfry_rule *rule)
 {
 	if (rule == NULL) {
 		return;
 	}
 	for (size_t i = 0; i < rule->count; i++) {
-		if (rule->parts[i].kind == BF_PART_AT) {
-			bf_free(rule->parts[i].of.at.times);
-		}
+		free_part(&rule->parts[i]);
+	}
+	for (size_t i = 0; i < rule->set_count; i++) {
+		bf_except_set_free(rule->sets[i]);
 	}
 	bf_free(rule->parts);
+	bf_free(rule->sets);
 	bf_zone_free(rule->zone);
 	bf_free(rule);
 }
@@ -72,14 +88,55 @@ static belfry_time next_of_kind(const struct belfry_rule *rule, const struct bf_
 	return BELFRY_TIME_NEVER;
 }
 
+/* The first instant >= due at which the local time of an interval is not left out; due itself, if it is
+ * not. A second of the clocks' change at the latest, where the question is another. */
+static belfry_time first_left(const struct belfry_rule *rule, const struct bf_cron *seconds,
+		belfry_time due)
+{
+	int64_t second = bf_floor_div(due, BELFRY_SECOND);
+	struct bf_span span = bf_zone_span(rule->zone, second);
+	int64_t left = bf_cron_next(seconds, second + span.offset);
+
+	if (left == second + span.offset) {
+		return due;
+	}
+	int64_t instant = left != BF_CRON_NEVER ? BF_MIN(left - span.offset, span.end) : span.end;
+	return instant < BF_LAST_SECOND ? instant * BELFRY_SECOND : BELFRY_TIME_NEVER;
+}
+
+/* What is due next and not left out. Only an interval whose every step meets another exception is looked at
+ * again and again, and given up (docs/calendar.md). */
+static belfry_time next_left(const struct belfry_rule *rule, const struct bf_part *part,
+		belfry_time after, unsigned *looks)
+{
+	const struct bf_cron *seconds = part->kind == BF_PART_EVERY ? part->of.every.seconds : NULL;
+
+	while (*looks > 0) {
+		belfry_time due = next_of_kind(rule, part, after);
+		if (due > part->not_after) {
+			return BELFRY_TIME_NEVER;
+		}
+		belfry_time left = seconds != NULL ? first_left(rule, seconds, due) : due;
+		if (left == due && !bf_except_has_instant(part->excepts, due)) {
+			return due;
+		}
+		after = left == due ? due : left - 1;
+		--*looks;
+	}
+	return BELFRY_TIME_NEVER;
+}
+
 static belfry_time next_of_part(const struct belfry_rule *rule, const struct bf_part *part,
-		belfry_time after)
+		belfry_time after, unsigned *looks)
 {
 	if (after < part->not_before) {
 		after = part->not_before - 1;
 	}
 	if (after >= part->not_after) {
 		return BELFRY_TIME_NEVER;
+	}
+	if (part->excepts != NULL) {
+		return next_left(rule, part, after, looks);
 	}
 	belfry_time due = next_of_kind(rule, part, after);
 	return due <= part->not_after ? due : BELFRY_TIME_NEVER;
@@ -91,7 +148,8 @@ enum belfry_status belfry_rule_next(const struct belfry_rule *rule, belfry_time 
 	belfry_time due = BELFRY_TIME_NEVER;
 
 	for (size_t i = 0; i < rule->count; i++) {
-		belfry_time candidate = next_of_part(rule, &rule->parts[i], after);
+		unsigned looks = LOOKS_MAX;
+		belfry_time candidate = next_of_part(rule, &rule->parts[i], after, &looks);
 		due = BF_MIN(due, candidate);
 	}
 	if (due == BELFRY_TIME_NEVER) {
@@ -104,6 +162,28 @@ enum belfry_status belfry_rule_next(const struct belfry_rule *rule, belfry_time 
 int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at)
 {
 	return bf_zone_span(rule->zone, bf_floor_div(at, BELFRY_SECOND)).offset;
+}
+
+uint32_t belfry_rule_max_fires(const struct belfry_rule *rule)
+{
+	return rule->max_fires;
+}
+
+belfry_duration belfry_rule_spread(const struct belfry_rule *rule)
+{
+	return rule->spread;
+}
+
+enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule)
+{
+	for (size_t i = 0; i < rule->count; i++) {
+		const struct bf_part *part = &rule->parts[i];
+		if (part->kind == BF_PART_EVERY ||
+				(part->kind == BF_PART_CRON && !part->of.cron.is_fixed)) {
+			return BELFRY_RULE_INTERVAL_LIKE;
+		}
+	}
+	return BELFRY_RULE_FIXED_TIME;
 }
 
 static enum belfry_status no_memory(struct belfry_error *err)
@@ -149,12 +229,30 @@ static enum belfry_status check_options(const struct belfry_rule_options *option
 	return BELFRY_OK;
 }
 
+/* Once any part has a due time, the rule has. */
+static enum belfry_status check_that_it_fires(const struct belfry_rule *rule,
+		struct belfry_error *err)
+{
+	unsigned looks = LOOKS_MAX;
+
+	for (size_t i = 0; i < rule->count; i++) {
+		if (next_of_part(rule, &rule->parts[i], INT64_MIN, &looks) != BELFRY_TIME_NEVER) {
+			return BELFRY_OK;
+		}
+	}
+	if (looks == 0) {
+		return bf_error_set(err, BELFRY_INVALID_SCHEDULE,
+				"the first %u times of this rule are all left out by its exceptions, one "
+				"by one: leave out whole days or hours instead",
+				LOOKS_MAX);
+	}
+	return bf_error_set(err, BELFRY_INVALID_SCHEDULE, "this rule can never fire");
+}
+
 static enum belfry_status fill_rule(struct belfry_rule *rule, struct belfry_zones *zones,
 		struct belfry_str text, struct belfry_str zone,
 		const struct belfry_rule_options *options, struct belfry_error *err)
 {
-	belfry_time first;
-
 	enum belfry_status status = bf_zones_find(zones, zone, &rule->zone, err);
 	if (status != BELFRY_OK) {
 		return status;
@@ -165,10 +263,7 @@ static enum belfry_status fill_rule(struct belfry_rule *rule, struct belfry_zone
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	if (belfry_rule_next(rule, INT64_MIN, &first) != BELFRY_OK) {
-		return bf_error_set(err, BELFRY_INVALID_SCHEDULE, "this rule can never fire");
-	}
-	return BELFRY_OK;
+	return check_that_it_fires(rule, err);
 }
 
 BF_CLEANUP_POINTER(rule, struct belfry_rule, belfry_rule_free)

@@ -6,6 +6,7 @@
 
 #include "calendar/cron.h"
 #include "calendar/due.h"
+#include "calendar/except.h"
 
 /* The last instant that can be a due time: 9999-12-31T23:59:59.999999Z. */
 #define BF_RULE_LAST_TIME  INT64_C(253402300799999999)
@@ -17,11 +18,16 @@ struct bf_part {
 	enum bf_part_kind kind;
 	belfry_time not_before; /* both ends count */
 	belfry_time not_after;
+	const struct bf_except_set
+			*excepts; /* what holds for it, of the rule's sets; NULL: nothing */
+	struct bf_except *left;   /* owned; of a cron, or of `every.seconds`; may be NULL */
 	union {
 		struct bf_cron cron;
 		struct {
 			belfry_time anchor; /* the first due time */
 			belfry_duration period;
+			struct bf_cron *seconds; /* owned: every second, less the exceptions; may be
+						    NULL */
 		} every;
 		struct {
 			belfry_time *times; /* owned by the rule; ascending */
@@ -35,6 +41,11 @@ struct belfry_rule {
 	struct bf_zone *zone;
 	struct bf_part *parts;
 	size_t count;
+	struct bf_except_set **sets; /* owned, each and all */
+	size_t set_count;
+	size_t set_capacity;
+	uint32_t max_fires;     /* 0: no limit; counted by whoever fires */
+	belfry_duration spread; /* 0: none */
 };
 
 /* The JSON form (docs/calendar.md). Fills rule->parts; rule->policy and zone are set. */

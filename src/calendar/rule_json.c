@@ -1,65 +1,38 @@
-/* Rule JSON: {"cron"}, {"every"}, {"at"}, {"any"}, each with a window. What this version does not carry
- * out is refused by name.
+/* Rule JSON: {"cron"}, {"every"}, {"at"}, {"any"}, each with a window and exceptions; and what belongs to
+ * the rule as a whole.
  *
- * A union of unions is one union: the windows of nested rules are cut down to their parents' while the
- * rules are laid out in one row. The row is worked off from front to back, so nothing recurses on input.
+ * A union of unions is one union: the windows of nested rules are cut down to their parents', and the
+ * exceptions of their parents hold for them too, while the rules are laid out in one row. The row is worked off from front to back, so nothing recurses on input.
  *
  * Invariant  every part has a window inside its parents' windows.
- * Not here   JSON itself (base/json.h), cron text (cron_parse.c). */
+ * Not here   JSON itself (base/json.h), cron text (cron_parse.c), exceptions (rule_except.c). */
+#include "calendar/rule_json.h"
+
 #include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/timefmt.h"
 #include "calendar/civil.h"
-#include "calendar/rule.h"
 
-#define RULES_MAX        100
-#define TIMES_MAX        200
-#define LOCAL_TEXT_BYTES 40
-#define PERIOD_MAX       (36525 * BELFRY_DAY)
+#define PERIOD_MAX (36525 * BELFRY_DAY)
+#define SPREAD_MAX BELFRY_DAY
 
-/* One rule object that is still to be read. */
-struct pending {
-	const json_t *value; /* borrowed from the document */
-	belfry_time not_before;
-	belfry_time not_after;
-	char pointer[BELFRY_ERROR_POINTER_BYTES];
-};
-
-struct json_parser {
-	struct belfry_rule *rule;
-	const struct belfry_rule_options *options;
-	struct belfry_error *err;
-	struct belfry_str text; /* the document, for positions */
-	struct pending *row;    /* RULES_MAX */
-	size_t count;
-};
-
-static const char *const not_offered[] = {"max_fires", "except", "spread"};
+static const char *const outermost[] = {"max_fires", "spread"};
 static const char *const forms[] = {"cron", "every", "at", "any"};
 enum form { FORM_CRON, FORM_EVERY, FORM_AT, FORM_ANY };
 
-/* The instants that a member's text means: the first and the last. */
-struct moment {
-	bool is_due; /* false: a local time in a gap that the policy skips */
-	belfry_time first;
-	belfry_time last;
-};
-
-/* RFC 3339 with an offset is an instant; without one it is local time, a fixed time of the zone. */
-static enum belfry_status read_moment(const struct bf_due_policy *policy, struct belfry_str text,
-		struct moment *ret)
+enum belfry_status bf_rule_read_moment(const struct bf_due_policy *policy, struct belfry_str text,
+		struct bf_rule_moment *ret)
 {
-	char local_text[LOCAL_TEXT_BYTES + 1];
+	char local_text[BF_RULE_TIME_BYTES + 1];
 	belfry_time time;
 
 	if (bf_time_parse(text, &time) == BELFRY_OK) {
-		*ret = (struct moment){true, time, time};
+		*ret = (struct bf_rule_moment){true, time, time};
 		return BELFRY_OK;
 	}
-	if (text.len == 0 || text.len >= LOCAL_TEXT_BYTES) {
+	if (text.len == 0 || text.len >= BF_RULE_TIME_BYTES) {
 		return BELFRY_INVALID;
 	}
 	memcpy(local_text, text.ptr, text.len);
@@ -73,25 +46,23 @@ static enum belfry_status read_moment(const struct bf_due_policy *policy, struct
 	if (due.is_missing && policy->gap != BELFRY_DST_GAP_SHIFT) {
 		rest = 0; /* the gap's end, to the second */
 	}
-	*ret = (struct moment){due.is_due, due.first * BELFRY_SECOND + rest,
+	*ret = (struct bf_rule_moment){due.is_due, due.first * BELFRY_SECOND + rest,
 			due.last * BELFRY_SECOND + rest};
 	return BELFRY_OK;
 }
 
 /* A member that is an instant or a local time, if it is there. */
 static bool read_member(struct bf_json_reader *reader, const struct bf_due_policy *policy,
-		const char *name, struct moment *ret)
+		const char *name, struct bf_rule_moment *ret)
 {
 	struct belfry_str text;
 
-	if (!bf_json_reader_string(reader, name, BF_JSON_OPTIONAL, 1, LOCAL_TEXT_BYTES, &text)) {
+	if (!bf_json_reader_string(reader, name, BF_JSON_OPTIONAL, 1, BF_RULE_TIME_BYTES, &text)) {
 		return false;
 	}
-	if (read_moment(policy, text, ret) != BELFRY_OK) {
+	if (bf_rule_read_moment(policy, text, ret) != BELFRY_OK) {
 		bf_json_reader_refuse(reader, name, NULL, BELFRY_INVALID,
-				"\"%s\" is neither a local time like \"2026-12-24T18:00:00\" nor an instant "
-				"like \"2026-12-24T18:00:00Z\"",
-				name);
+				"\"%s\" " BF_RULE_TIME_HINT, name);
 		return false;
 	}
 	return true;
@@ -99,10 +70,10 @@ static bool read_member(struct bf_json_reader *reader, const struct bf_due_polic
 
 /* Cuts the window down. A bound in a gap that is skipped stands for the gap: nothing in it is left out
  * before, nothing behind it is let in after. */
-static void read_window(const struct json_parser *p, struct bf_json_reader *reader,
-		struct pending *window)
+static void read_window(const struct bf_rule_parser *p, struct bf_json_reader *reader,
+		struct bf_rule_pending *window)
 {
-	struct moment moment;
+	struct bf_rule_moment moment;
 
 	if (read_member(reader, &p->rule->policy, "not_before", &moment)) {
 		window->not_before = BF_MAX(window->not_before, moment.first);
@@ -120,7 +91,7 @@ static void read_window(const struct json_parser *p, struct bf_json_reader *read
 /* Turns a position within an expression into one within the document. Where the expression is written
  * with escapes there is none, and the pointer has to do. The first place that has the same text has the
  * same fault. */
-static void move_position(const struct json_parser *p, struct belfry_str cron)
+static void move_position(const struct bf_rule_parser *p, struct belfry_str cron)
 {
 	if (p->err == NULL || p->err->position == 0) {
 		return;
@@ -135,24 +106,23 @@ static void move_position(const struct json_parser *p, struct belfry_str cron)
 	p->err->position = 0;
 }
 
-static void read_cron(const struct json_parser *p, struct bf_json_reader *reader,
-		struct bf_part *part)
+bool bf_rule_read_cron(const struct bf_rule_parser *p, struct bf_json_reader *reader,
+		struct bf_cron *ret_cron)
 {
 	struct belfry_str text;
 
-	part->kind = BF_PART_CRON;
 	if (!bf_json_reader_string(reader, "cron", BF_JSON_REQUIRED, 1, BELFRY_RULE_BYTES, &text)) {
-		return;
+		return false;
 	}
-	enum belfry_status status = bf_cron_parse(text, p->options->five_fields, &part->of.cron,
-			p->err);
+	enum belfry_status status = bf_cron_parse(text, p->options->five_fields, ret_cron, p->err);
 	if (status != BELFRY_OK) {
 		move_position(p, text);
 		bf_json_reader_refuse_from(reader, "cron", status);
 	}
+	return status == BELFRY_OK;
 }
 
-static void read_every(const struct json_parser *p, struct bf_json_reader *reader,
+static void read_every(const struct bf_rule_parser *p, struct bf_json_reader *reader,
 		struct bf_part *part)
 {
 	part->kind = BF_PART_EVERY;
@@ -168,11 +138,9 @@ static void read_every(const struct json_parser *p, struct bf_json_reader *reade
 	}
 }
 
-/* Keeps times ascending and different. Room is the caller's care. */
-static void put_time(struct bf_part *part, belfry_time time)
+void bf_rule_put_time(belfry_time *times, size_t *count, belfry_time time)
 {
-	belfry_time *times = part->of.at.times;
-	size_t at = part->of.at.count;
+	size_t at = *count;
 
 	if (time < BF_RULE_FIRST_TIME || time > BF_RULE_LAST_TIME) {
 		return;
@@ -183,53 +151,55 @@ static void put_time(struct bf_part *part, belfry_time time)
 	if (at > 0 && times[at - 1] == time) {
 		return;
 	}
-	memmove(times + at + 1, times + at, (part->of.at.count - at) * sizeof(*times));
+	memmove(times + at + 1, times + at, (*count - at) * sizeof(*times));
 	times[at] = time;
-	part->of.at.count++;
+	++*count;
 }
 
-static void put_moment(struct bf_part *part, const struct moment *moment)
+void bf_rule_put_moment(belfry_time *times, size_t *count, const struct bf_rule_moment *moment)
 {
 	if (moment->is_due) {
-		put_time(part, moment->first);
-		put_time(part, moment->last);
+		bf_rule_put_time(times, count, moment->first);
+		bf_rule_put_time(times, count, moment->last);
 	}
 }
 
-static void read_at_list(const struct json_parser *p, struct bf_json_reader *reader,
+static void read_at_list(const struct bf_rule_parser *p, struct bf_json_reader *reader,
 		struct bf_part *part, const json_t *list)
 {
 	size_t count = json_array_size(list);
 
 	for (size_t i = 0; i < count; i++) {
 		struct belfry_str text;
-		struct moment moment;
-		if (!bf_json_reader_item_string(reader, "at", list, i, 1, LOCAL_TEXT_BYTES,
+		struct bf_rule_moment moment;
+		if (!bf_json_reader_item_string(reader, "at", list, i, 1, BF_RULE_TIME_BYTES,
 				    &text)) {
 			return;
 		}
-		if (read_moment(&p->rule->policy, text, &moment) != BELFRY_OK) {
+		if (bf_rule_read_moment(&p->rule->policy, text, &moment) != BELFRY_OK) {
 			bf_json_reader_refuse(reader, "at", NULL, BELFRY_INVALID,
 					"\"at\": item %zu is neither a local time like "
 					"\"2026-12-24T18:00:00\" nor an instant with an offset",
 					i);
 			return;
 		}
-		put_moment(part, &moment);
+		bf_rule_put_moment(part->of.at.times, &part->of.at.count, &moment);
 	}
 }
 
-static void read_at(const struct json_parser *p, struct bf_json_reader *reader,
+static void read_at(const struct bf_rule_parser *p, struct bf_json_reader *reader,
 		struct bf_part *part)
 {
 	const json_t *value;
 	const json_t *list = NULL;
-	struct moment moment;
+	struct bf_rule_moment moment;
 
 	part->kind = BF_PART_AT;
 	bool is_list = bf_json_reader_value(reader, "at", BF_JSON_REQUIRED, &value) &&
 			json_is_array(value);
-	if (is_list && !bf_json_reader_array(reader, "at", BF_JSON_REQUIRED, 1, TIMES_MAX, &list)) {
+	if (is_list &&
+			!bf_json_reader_array(reader, "at", BF_JSON_REQUIRED, 1, BF_RULE_TIMES_MAX,
+					&list)) {
 		return;
 	}
 	/* Two instants each, where both of a fold count. */
@@ -243,29 +213,29 @@ static void read_at(const struct json_parser *p, struct bf_json_reader *reader,
 	if (list != NULL) {
 		read_at_list(p, reader, part, list);
 	} else if (read_member(reader, &p->rule->policy, "at", &moment)) {
-		put_moment(part, &moment);
+		bf_rule_put_moment(part->of.at.times, &part->of.at.count, &moment);
 	}
 }
 
 /* The members of a union go to the end of the row. */
-static void read_any(struct json_parser *p, struct bf_json_reader *reader,
-		const struct pending *parent)
+static void read_any(struct bf_rule_parser *p, struct bf_json_reader *reader,
+		const struct bf_rule_pending *parent)
 {
 	const json_t *list;
 
-	if (!bf_json_reader_array(reader, "any", BF_JSON_REQUIRED, 1, RULES_MAX, &list)) {
+	if (!bf_json_reader_array(reader, "any", BF_JSON_REQUIRED, 1, BF_RULE_PARTS_MAX, &list)) {
 		return;
 	}
 	size_t count = json_array_size(list);
-	if (count > RULES_MAX - p->count) {
+	if (count > BF_RULE_PARTS_MAX - p->count) {
 		bf_json_reader_refuse(reader, "any", NULL, BELFRY_INVALID,
-				"\"any\": more than %d rules in all", RULES_MAX);
+				"\"any\": more than %d rules in all", BF_RULE_PARTS_MAX);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct pending *item = &p->row[p->count++];
-		*item = (struct pending){json_array_get(list, i), parent->not_before,
-				parent->not_after, ""};
+		struct bf_rule_pending *item = &p->row[p->count++];
+		*item = (struct bf_rule_pending){json_array_get(list, i), parent->not_before,
+				parent->not_after, parent->excepts, ""};
 		if (snprintf(item->pointer, sizeof(item->pointer), "%s/any/%zu", parent->pointer,
 				    i) < 0) {
 			item->pointer[0] = '\0';
@@ -293,18 +263,32 @@ static bool find_form(struct bf_json_reader *reader, enum form *ret_form)
 	return found == 1;
 }
 
-static void refuse_not_offered(struct bf_json_reader *reader)
+/* They are about the rule as a whole: what has fired is counted once, and a due time that several agree on
+ * has one ready time. */
+static void refuse_within(struct bf_json_reader *reader)
 {
-	for (size_t i = 0; i < BF_COUNT(not_offered); i++) {
-		if (bf_json_reader_has(reader, not_offered[i])) {
-			bf_json_reader_refuse(reader, not_offered[i], NULL, BELFRY_INVALID,
-					"\"%s\" is not offered by this version", not_offered[i]);
+	for (size_t i = 0; i < BF_COUNT(outermost); i++) {
+		if (bf_json_reader_has(reader, outermost[i])) {
+			bf_json_reader_refuse(reader, outermost[i], NULL, BELFRY_INVALID,
+					"\"%s\" belongs to the rule as a whole: move it out of \"any\"",
+					outermost[i]);
 		}
 	}
 }
 
-static void read_form(struct json_parser *p, struct bf_json_reader *reader, enum form form,
-		const struct pending *window)
+static void read_outermost(struct belfry_rule *rule, struct bf_json_reader *reader)
+{
+	int64_t max_fires = 0;
+
+	if (bf_json_reader_int(reader, "max_fires", BF_JSON_OPTIONAL, 1, INT32_MAX, &max_fires)) {
+		rule->max_fires = (uint32_t)max_fires;
+	}
+	(void)bf_json_reader_duration(reader, "spread", BF_JSON_OPTIONAL, BELFRY_SECOND, SPREAD_MAX,
+			&rule->spread); /* the reader keeps the failure */
+}
+
+static void read_form(struct bf_rule_parser *p, struct bf_json_reader *reader, enum form form,
+		const struct bf_rule_pending *window)
 {
 	if (form == FORM_ANY) {
 		read_any(p, reader, window);
@@ -314,33 +298,57 @@ static void read_form(struct json_parser *p, struct bf_json_reader *reader, enum
 	part->not_before = window->not_before;
 	part->not_after = window->not_after;
 	switch (form) {
-	case FORM_CRON: read_cron(p, reader, part); break;
+	case FORM_CRON:
+		part->kind = BF_PART_CRON;
+		(void)bf_rule_read_cron(p, reader, &part->of.cron); /* the reader keeps it */
+		break;
 	case FORM_EVERY: read_every(p, reader, part); break;
 	case FORM_AT: read_at(p, reader, part); break;
 	case FORM_ANY: break;
 	}
 }
 
-static enum belfry_status read_rule(struct json_parser *p, size_t index)
+/* To the part that was read last. */
+static void apply_excepts(struct bf_rule_parser *p, struct bf_json_reader *reader,
+		const struct bf_except_set *chain)
+{
+	enum belfry_status status = bf_rule_except_part(p, &p->rule->parts[p->rule->count - 1],
+			chain);
+
+	if (status != BELFRY_OK) {
+		bf_json_reader_refuse_from(reader, "except", status);
+	}
+}
+
+static enum belfry_status read_rule(struct bf_rule_parser *p, size_t index)
 {
 	struct bf_json_reader reader;
-	struct pending window = p->row[index];
+	struct bf_rule_pending window = p->row[index];
 	enum form form;
 
 	bf_json_reader_begin(&reader, window.value, window.pointer, p->err);
-	refuse_not_offered(&reader);
+	if (index == 0) {
+		read_outermost(p->rule, &reader);
+	} else {
+		refuse_within(&reader);
+	}
 	if (bf_json_reader_is_ok(&reader) && find_form(&reader, &form)) {
 		read_window(p, &reader, &window);
+		bf_rule_read_except(p, &reader, &window.excepts);
 		if (bf_json_reader_is_ok(&reader)) {
 			read_form(p, &reader, form, &window);
+		}
+		if (bf_json_reader_is_ok(&reader) && form != FORM_ANY) {
+			apply_excepts(p, &reader, window.excepts);
 		}
 	}
 	return bf_json_reader_end(&reader);
 }
 
-static enum belfry_status read_row(struct json_parser *p, const json_t *document)
+static enum belfry_status read_row(struct bf_rule_parser *p, const json_t *document)
 {
-	p->row[0] = (struct pending){document, BF_RULE_FIRST_TIME, BF_RULE_LAST_TIME, ""};
+	p->row[0] = (struct bf_rule_pending){document, BF_RULE_FIRST_TIME, BF_RULE_LAST_TIME, NULL,
+			""};
 	p->count = 1;
 	for (size_t i = 0; i < p->count; i++) {
 		enum belfry_status status = read_rule(p, i);
@@ -372,12 +380,13 @@ enum belfry_status bf_rule_parse_json(struct belfry_rule *rule, struct belfry_st
 	if (status != BELFRY_OK) {
 		return as_schedule(status, err);
 	}
-	BF_CLEANUP(bf_free_pointer) struct pending *row = bf_alloc_array(RULES_MAX, sizeof(*row));
-	rule->parts = bf_alloc_array(RULES_MAX, sizeof(*rule->parts));
+	BF_CLEANUP(bf_free_pointer)
+	struct bf_rule_pending *row = bf_alloc_array(BF_RULE_PARTS_MAX, sizeof(*row));
+	rule->parts = bf_alloc_array(BF_RULE_PARTS_MAX, sizeof(*rule->parts));
 	if (row == NULL || rule->parts == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
 	}
-	struct json_parser parser = {.rule = rule,
+	struct bf_rule_parser parser = {.rule = rule,
 			.options = options,
 			.err = err,
 			.text = text,

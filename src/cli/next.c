@@ -27,6 +27,14 @@ static enum belfry_status read_policies(const struct bf_args *args,
 	return status;
 }
 
+/* Where the rule ends after so many firings, none of them has been yet. */
+static int64_t most_fires(const struct belfry_rule *rule, int64_t wanted)
+{
+	int64_t max_fires = belfry_rule_max_fires(rule);
+
+	return max_fires != 0 ? BF_MIN(wanted, max_fires) : wanted;
+}
+
 /* Prints as it goes; in JSON at the end. *ret_count: how many there were. */
 static enum belfry_status print_due(struct bf_cli *cli, const struct belfry_rule *rule,
 		belfry_time from, int64_t wanted, int64_t *ret_count, struct belfry_error *err)
@@ -34,9 +42,10 @@ static enum belfry_status print_due(struct bf_cli *cli, const struct belfry_rule
 	BF_CLEANUP(bf_cleanup_json) json_t *items = json_array();
 	BF_CLEANUP(bf_cleanup_json) json_t *answer = NULL;
 	char text[BF_TIME_TEXT_BYTES];
+	int64_t most = most_fires(rule, wanted);
 	int64_t count = 0;
 
-	for (; count < wanted && belfry_rule_next(rule, from, &from) == BELFRY_OK; count++) {
+	for (; count < most && belfry_rule_next(rule, from, &from) == BELFRY_OK; count++) {
 		bf_timearg_format(rule, from, text);
 		if (!cli->is_json) {
 			(void)fprintf(cli->out, "%s\n", text);

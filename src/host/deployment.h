@@ -18,6 +18,7 @@
 #include "host/calendar_rule.h"
 
 #define BF_DEPLOYMENT_NAME_BYTES   200
+#define BF_DEPLOYMENT_RULE_BYTES   4096 /* as a person writes it */
 #define BF_DEPLOYMENT_PROMPT_BYTES (1024 * 1024)
 #define BF_DEPLOYMENT_INPUT_BYTES  (1024 * 1024)
 #define BF_DEPLOYMENT_REASON_BYTES 500

@@ -188,10 +188,10 @@ static void read_rule(struct bf_json_reader *reader, struct bf_deployment *d)
 	}
 	if (bf_buf_status(&d->rule) != BELFRY_OK) {
 		bf_json_reader_refuse(reader, "rule", NULL, BELFRY_NOMEM, "out of memory");
-	} else if (d->rule.len > BELFRY_RULE_BYTES) {
+	} else if (d->rule.len > BF_DEPLOYMENT_RULE_BYTES) {
 		bf_json_reader_refuse(reader, "rule", NULL, BELFRY_INVALID,
 				"\"rule\" has %zu bytes, and at most %d are taken: make it shorter",
-				d->rule.len, BELFRY_RULE_BYTES);
+				d->rule.len, BF_DEPLOYMENT_RULE_BYTES);
 	}
 }
 

@@ -154,8 +154,10 @@ static void warn_of_rarity(struct preview *preview)
 static void list_due(const struct belfry_rule *rule, belfry_time from, belfry_time *due, size_t max,
 		size_t *ret_count)
 {
+	uint32_t max_fires = belfry_rule_max_fires(rule);
 	size_t count = 0;
 
+	max = max_fires != 0 ? BF_MIN(max, max_fires) : max; /* as though none had been yet */
 	while (count < max && belfry_rule_next(rule, from, &due[count]) == BELFRY_OK) {
 		from = due[count++];
 	}

@@ -101,6 +101,7 @@ int main(void)
 			run_advance_tests,
 			run_dialect_tests,
 			run_dst_tests,
+			run_except_tests,
 			run_explain_tests,
 			run_footer_tests,
 			run_forecast_tests,

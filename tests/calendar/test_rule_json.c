@@ -150,12 +150,18 @@ static void what_is_wrong_is_named(void **state)
 			{"{\"cron\":\"@daily\",\"tz\":\"UTC\"}", "/tz", "tz"},
 			{"{\"cron\":\"@daily\",\"anchor\":\"2026-01-01T00:00:00Z\"}", "/anchor",
 					"anchor"},
-			{"{\"cron\":\"@daily\",\"max_fires\":3}", "/max_fires",
-					"not offered by this version"},
-			{"{\"cron\":\"@daily\",\"except\":[]}", "/except",
-					"not offered by this version"},
-			{"{\"cron\":\"@daily\",\"spread\":\"PT5M\"}", "/spread",
-					"not offered by this version"},
+			{"{\"cron\":\"@daily\",\"max_fires\":0}", "/max_fires", "max_fires"},
+			{"{\"cron\":\"@daily\",\"max_fires\":2147483648}", "/max_fires",
+					"max_fires"},
+			{"{\"cron\":\"@daily\",\"max_fires\":\"3\"}", "/max_fires", "max_fires"},
+			{"{\"any\":[{\"cron\":\"@daily\",\"max_fires\":3}]}", "/any/0/max_fires",
+					"move it out of \"any\""},
+			{"{\"any\":[{\"cron\":\"@daily\"},{\"any\":[{\"cron\":\"@daily\","
+			 "\"spread\":\"PT1M\"}]}]}",
+					"/any/1/any/0/spread", "move it out of \"any\""},
+			{"{\"cron\":\"@daily\",\"spread\":\"PT0.9S\"}", "/spread", "spread"},
+			{"{\"cron\":\"@daily\",\"spread\":\"PT24H0.1S\"}", "/spread", "spread"},
+			{"{\"cron\":\"@daily\",\"spread\":300}", "/spread", "spread"},
 			{"{\"every\":\"0s\"}", "/every", "every"},
 			{"{\"every\":\"10ms\"}", "/every", "every"},
 			{"{\"every\":\"often\"}", "/every", "every"},
@@ -191,6 +197,43 @@ static void what_is_wrong_is_named(void **state)
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
 		check_pointer(rows[i][0], rows[i][1], rows[i][2]);
 	}
+}
+
+static void check_whole(const char *text, uint32_t max_fires, belfry_duration spread,
+		enum belfry_rule_class class_)
+{
+	struct belfry_rule *rule = new_rule(text, "Europe/Berlin");
+
+	assert_int_equal(belfry_rule_max_fires(rule), max_fires);
+	assert_int_equal(belfry_rule_spread(rule), spread);
+	assert_int_equal(belfry_rule_class(rule), class_);
+	belfry_rule_free(rule);
+}
+
+static void a_rule_tells_its_limit_its_spread_and_its_class(void **state)
+{
+	(void)state;
+	check_whole("0 9 * * *", 0, 0, BELFRY_RULE_FIXED_TIME);
+	check_whole("0 * * * *", 0, 0, BELFRY_RULE_INTERVAL_LIKE);
+	check_whole("{\"cron\":\"0 9 * * *\",\"max_fires\":1,\"spread\":\"1s\"}", 1, BELFRY_SECOND,
+			BELFRY_RULE_FIXED_TIME);
+	check_whole("{\"every\":\"1h\",\"max_fires\":2147483647,\"spread\":\"PT24H\"}", 2147483647,
+			BELFRY_DAY, BELFRY_RULE_INTERVAL_LIKE);
+	check_whole("{\"at\":\"2026-12-24T18:00:00\",\"spread\":\"PT1M30S\"}", 0,
+			90 * BELFRY_SECOND, BELFRY_RULE_FIXED_TIME);
+	check_whole("{\"any\":[{\"cron\":\"0 9 * * *\"},{\"at\":\"2026-12-24T18:00:00Z\"}],"
+		    "\"max_fires\":3}",
+			3, 0, BELFRY_RULE_FIXED_TIME);
+	check_whole("{\"any\":[{\"cron\":\"0 9 * * *\"},{\"cron\":\"*/5 9 * * *\"}]}", 0, 0,
+			BELFRY_RULE_INTERVAL_LIKE);
+}
+
+/* What has fired is not the rule's to know. */
+static void a_limit_of_firings_does_not_end_the_answers(void **state)
+{
+	(void)state;
+	check_rule("{\"cron\":\"0 9 * * *\",\"max_fires\":1}", "UTC", "2026-01-01T00:00:00Z",
+			"2026-01-01T09:00:00Z,2026-01-02T09:00:00Z");
 }
 
 static void a_fault_in_an_expression_has_its_place_in_the_document(void **state)
@@ -244,6 +287,8 @@ int run_rule_json_tests(void)
 			cmocka_unit_test(any_is_a_union_with_one_due_time_where_several_agree),
 			cmocka_unit_test(both_ends_of_a_window_count),
 			cmocka_unit_test(what_is_wrong_is_named),
+			cmocka_unit_test(a_rule_tells_its_limit_its_spread_and_its_class),
+			cmocka_unit_test(a_limit_of_firings_does_not_end_the_answers),
 			cmocka_unit_test(a_fault_in_an_expression_has_its_place_in_the_document),
 			cmocka_unit_test(size_and_count_are_bounded),
 	};
