@@ -32,7 +32,6 @@ static void plan_batch(struct bench *bench, struct belfry_store *store, belfry_t
 				.expect_version = bench->versions[i],
 				.cursor = due + BELFRY_SECOND,
 				.tz_version = BF_STR("2026a"),
-				.fired_add = 1,
 				.last_fire_at = due,
 				.runs = &runs[i],
 				.run_count = 1};

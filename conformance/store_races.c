@@ -97,7 +97,6 @@ static void plan(struct racer *racer)
 	racer->item = (struct belfry_advance_item){.schedule = bf_suite_str("a"),
 			.expect_version = racer->version,
 			.cursor = racer->due + BELFRY_SECOND,
-			.fired_add = 1,
 			.runs = &racer->new_run,
 			.run_count = 1};
 	racer->status = advance_one(racer, 0);

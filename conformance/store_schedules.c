@@ -69,7 +69,6 @@ static void t071_a_refused_edit_changes_nothing(struct belfry_store_trial *trial
 	item.gap_count = 1;
 	item.runs = &run;
 	item.run_count = 1;
-	item.fired_add = 1;
 	CHECK(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_CONFLICT);
 	item.expect_version = 0;
 	CHECK(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_CONFLICT);

@@ -80,6 +80,31 @@ static void l25_the_count_rises_with_the_step(struct belfry_store_trial *trial)
 	CHECK(trial, row.cursor == due + BELFRY_MINUTE);
 }
 
+/* max_fires rests on it: what was there already, and what is skipped, is no firing. */
+static void l25_only_what_is_inserted_and_not_skipped_counts(struct belfry_store_trial *trial)
+{
+	belfry_time due = bf_suite_due(trial, 1);
+
+	(void)bf_suite_put(trial, "a", 1, due);
+	CHECK(trial, bf_suite_plan(trial, "a", due, BELFRY_RUN_QUEUED, nobody));
+	CHECK(trial, !bf_suite_plan(trial, "a", due, BELFRY_RUN_QUEUED, nobody));
+	CHECK(trial, bf_suite_row(trial, "a").fired_count == 1);
+	CHECK(trial, bf_suite_plan(trial, "a", bf_suite_due(trial, 2), BELFRY_RUN_SKIPPED, nobody));
+	CHECK(trial, bf_suite_row(trial, "a").fired_count == 1);
+	CHECK(trial,
+			bf_suite_plan(trial, "a", bf_suite_due(trial, 3), BELFRY_RUN_CANCELLED,
+					nobody));
+	(void)bf_suite_request(trial, "a", 1);
+	struct belfry_schedule_row row = bf_suite_row(trial, "a");
+	CHECK(trial, row.fired_count == 2);
+	CHECK(trial, row.last_fire_at == bf_suite_due(trial, 3));
+	/* The clock was set back: an earlier due time fires, and the latest stays the latest. */
+	CHECK(trial, bf_suite_plan(trial, "a", bf_suite_due(trial, 0), BELFRY_RUN_QUEUED, nobody));
+	row = bf_suite_row(trial, "a");
+	CHECK(trial, row.fired_count == 3);
+	CHECK(trial, row.last_fire_at == bf_suite_due(trial, 3));
+}
+
 static void l02_a_step_moves_the_cursor_with_its_runs(struct belfry_store_trial *trial)
 {
 	belfry_time due = bf_suite_due(trial, 0);
@@ -457,6 +482,8 @@ const struct belfry_store_case bf_suite_steps[] = {
 		{"t020_the_instant_is_the_key", t020_the_instant_is_the_key},
 		{"a_new_run_is_read_as_it_was_made", a_new_run_is_read_as_it_was_made},
 		{"l25_the_count_rises_with_the_step", l25_the_count_rises_with_the_step},
+		{"l25_only_what_is_inserted_and_not_skipped_counts",
+				l25_only_what_is_inserted_and_not_skipped_counts},
 		{"l02_a_step_moves_the_cursor_with_its_runs",
 				l02_a_step_moves_the_cursor_with_its_runs},
 		{"l09_a_step_writes_phase_and_zone_version",

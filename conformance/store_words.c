@@ -195,7 +195,6 @@ bool bf_suite_plan(struct belfry_store_trial *trial, const char *schedule, belfr
 			.expect_version = bf_suite_row(trial, schedule).version,
 			.cursor = due + BELFRY_SECOND,
 			.tz_version = bf_suite_str("2026a"),
-			.fired_add = 1,
 			.last_fire_at = due,
 			.runs = &run,
 			.run_count = 1};

@@ -120,7 +120,7 @@ struct belfry_schedule_row {
 	enum belfry_phase phase;
 	belfry_time cursor;     /* next due time, owed because it is stored; NEVER: none */
 	belfry_time idle_since; /* since when there is no cursor (disabled, removed); 0: there is one */
-	int64_t fired_count;
+	int64_t fired_count; /* scheduled Runs that were inserted, but for those SKIPPED */
 	belfry_time last_fire_at;
 	uint32_t payload_bytes;
 	struct belfry_str definition; /* opaque to the store: rule, zone, policies */
@@ -176,8 +176,7 @@ struct belfry_advance_item {
 	struct belfry_str tz_version;
 	enum belfry_phase phase;
 	struct belfry_str phase_reason;
-	uint32_t fired_add;       /* counted up: scheduled Runs made */
-	belfry_time last_fire_at; /* 0: stays */
+	belfry_time last_fire_at; /* 0: stays; never goes back */
 	struct belfry_new_run *runs;
 	size_t run_count;
 	const struct belfry_gap *gaps; /* `schedule` and `written_at` are the item's */
@@ -193,7 +192,8 @@ struct belfry_advance_item {
  *
  * Must: for each item whose condition holds, in one atomic step: move the cursor, put or remove, write
  * the gaps, insert the Runs that are not there yet (insert-or-ignore on the primary key, never a read
- * before the write), and say which were really inserted. A Run born claimed gets holder = `holder`,
+ * before the write), and say which were really inserted. `fired_count` rises by those of them whose
+ * trigger is SCHEDULE and whose state is not SKIPPED, in the same step: max_fires rests on it. A Run born claimed gets holder = `holder`,
  * fence = `fence`, attempt 1, started_at = `now`. No Run whose due time is after `now` is made.
  * Born claimed and a holder that has ended: BELFRY_STALE, nothing is done.
  * If you get it wrong: a cursor moved without its Runs is a lost due time; Runs without the cursor's

@@ -61,6 +61,9 @@ static enum belfry_status settle_idle_row(struct bf_planner *planner,
 			.now = planner->rows.now,
 	};
 	bool is_enabled = (row->flags & BELFRY_SCHEDULE_F_ENABLED) != 0;
+	if (bf_plan_fires_left(rule, row->fired_count) <= 0) {
+		return BELFRY_OK; /* nothing was due any more */
+	}
 	enum belfry_gap_reason reason = is_enabled ? BELFRY_GAP_QUARANTINED : BELFRY_GAP_DISABLED;
 	enum belfry_status status = bf_settle_idle(&input, row->idle_since, reason, &planner->batch,
 			&note->settlement);
@@ -97,9 +100,19 @@ static enum belfry_status settle_old_revision(struct bf_planner *planner,
 				    : BELFRY_OK;
 }
 
+/* What has fired, with what this commit is sure to add: an edit never resets it. */
+static int64_t fired_count(const struct belfry_schedule_row *row, const struct bf_plan_note *note)
+{
+	const struct bf_settlement *s = &note->settlement;
+	int64_t before = row != NULL && !row->is_removed ? row->fired_count : 0;
+
+	return before + (int64_t)(s->run_count - s->again_count);
+}
+
 /* Where the new revision begins: strictly after the instant that parts old and new (B03). */
 static enum belfry_status begin_revision(struct bf_planner *planner,
-		const struct bf_plan_request *request, struct belfry_advance_item *item)
+		const struct bf_plan_request *request, struct belfry_advance_item *item,
+		int64_t fired)
 {
 	struct bf_definition definition;
 	const struct belfry_rule *rule;
@@ -123,11 +136,15 @@ static enum belfry_status begin_revision(struct bf_planner *planner,
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	bool has_next = belfry_rule_next(rule, planner->rows.now, &next) == BELFRY_OK;
+	bool is_spent = bf_plan_fires_left(rule, fired) <= 0;
 	item->put = &request->put;
-	item->cursor = is_enabled && has_next ? next : BELFRY_TIME_NEVER;
-	item->phase = has_next ? BELFRY_PHASE_ACTIVE : BELFRY_PHASE_EXHAUSTED;
-	item->phase_reason = has_next ? BF_STR("") : BF_STR("the rule has no further due time");
+	if (is_spent || belfry_rule_next(rule, planner->rows.now, &next) != BELFRY_OK) {
+		bf_plan_exhaust(item, is_spent);
+		return BELFRY_OK;
+	}
+	item->cursor = is_enabled ? next : BELFRY_TIME_NEVER;
+	item->phase = BELFRY_PHASE_ACTIVE;
+	item->phase_reason = BF_STR("");
 	return BELFRY_OK;
 }
 
@@ -167,7 +184,7 @@ static enum belfry_status plan_request(struct bf_planner *planner, struct bf_pla
 		item->cursor = BELFRY_TIME_NEVER;
 		return BELFRY_OK;
 	}
-	status = begin_revision(planner, request, item);
+	status = begin_revision(planner, request, item, fired_count(row, note));
 	if (status == BELFRY_OK || status == BELFRY_NOMEM) {
 		return status;
 	}

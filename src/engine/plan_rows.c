@@ -40,6 +40,21 @@ enum belfry_status bf_plan_rule(struct bf_planner *planner, const struct belfry_
 	return bf_rules_find(planner->rules, row->id, row->revision, ret_definition, ret_rule, err);
 }
 
+int64_t bf_plan_fires_left(const struct belfry_rule *rule, int64_t fired_count)
+{
+	uint32_t max = belfry_rule_max_fires(rule);
+
+	return max == 0 ? INT64_MAX : max - fired_count;
+}
+
+void bf_plan_exhaust(struct belfry_advance_item *item, bool is_spent)
+{
+	item->cursor = BELFRY_TIME_NEVER;
+	item->phase = BELFRY_PHASE_EXHAUSTED;
+	item->phase_reason = is_spent ? BF_STR("it has fired as often as max_fires allows")
+				      : BF_STR("the rule has no further due time");
+}
+
 static struct bf_call_policy call_policy(const struct belfry_policies *p)
 {
 	return (struct bf_call_policy){
@@ -68,6 +83,8 @@ static struct bf_settle_input settle_input(struct bf_planner *planner,
 			.cursor = row->cursor,
 			.now = planner->rows.now,
 			.max_runs = BF_MIN(left, share),
+			.fires_left = bf_plan_fires_left(rule, row->fired_count),
+			.last_fire_at = row->last_fire_at,
 	};
 }
 
@@ -82,7 +99,6 @@ enum belfry_status bf_plan_settle(struct bf_planner *planner, const struct belfr
 	note->payload_bytes = row->payload_bytes;
 	note->schedule_flags = row->flags;
 	item->cursor = note->settlement.cursor;
-	item->fired_add = (uint32_t)note->settlement.run_count;
 	item->last_fire_at = note->settlement.last_fire_at;
 	return status;
 }
@@ -149,8 +165,7 @@ static enum belfry_status plan_due_row(struct bf_planner *planner,
 	if (status == BELFRY_OK && note->settlement.cursor == row->cursor) {
 		drop_item(planner);
 	} else if (item->cursor == BELFRY_TIME_NEVER) {
-		item->phase = BELFRY_PHASE_EXHAUSTED;
-		item->phase_reason = BF_STR("the rule has no further due time");
+		bf_plan_exhaust(item, note->settlement.is_spent);
 	}
 	return status;
 }
@@ -182,7 +197,8 @@ static enum belfry_status plan_page_row(struct bf_planner *planner,
 	belfry_time next = BELFRY_TIME_NEVER;
 
 	if (row->is_removed || row->phase == BELFRY_PHASE_QUARANTINED ||
-			bf_plan_rule(planner, row, &definition, &rule, NULL) != BELFRY_OK) {
+			bf_plan_rule(planner, row, &definition, &rule, NULL) != BELFRY_OK ||
+			bf_plan_fires_left(rule, row->fired_count) <= 0) {
 		return BELFRY_OK;
 	}
 	if ((row->flags & BELFRY_SCHEDULE_F_ENABLED) != 0 &&

@@ -133,7 +133,7 @@ static belfry_time oldest_unknown(const struct bf_planner *planner)
 	return oldest;
 }
 
-/* Born claimed, honestly (decision 8): while tickets last, and never below the floor that the
+/* Born claimed, honestly (decision 8): while tickets last, not before its ready time, and never below the floor that the
  * dispatcher was told, because a takeover looks for our Runs from there on. */
 static void give_places(struct bf_planner *planner, struct bf_boot_time now)
 {
@@ -145,7 +145,9 @@ static void give_places(struct bf_planner *planner, struct bf_boot_time now)
 		struct belfry_advance_item *item = &planner->items[i];
 		bool is_ending = (item->flags & BELFRY_ADVANCE_F_END_UNSTARTED) != 0;
 		for (size_t k = 0; k < item->run_count; k++) {
-			bool fits = places > 0 && bytes >= planner->notes[i].payload_bytes &&
+			bool is_ready = item->runs[k].ready_at <= planner->rows.now;
+			bool fits = is_ready && places > 0 &&
+					bytes >= planner->notes[i].payload_bytes &&
 					bf_id_compare(item->runs[k].id, planner->floor) >= 0;
 			if (fits && !is_ending) {
 				item->runs[k].state = BELFRY_RUN_DISPATCHING;

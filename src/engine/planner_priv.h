@@ -124,6 +124,11 @@ BF_MUST_CHECK enum belfry_status bf_plan_settle(struct bf_planner *planner,
 		struct bf_plan_note *note, const struct bf_definition *definition,
 		const struct belfry_rule *rule);
 
+/* How often the rule may still fire; INT64_MAX: without limit. */
+int64_t bf_plan_fires_left(const struct belfry_rule *rule, int64_t fired_count);
+/* The item leaves no cursor, because nothing is left; is_spent: by max_fires. */
+void bf_plan_exhaust(struct belfry_advance_item *item, bool is_spent);
+
 /* The definition cannot be read: its due times since the cursor go to the ledger uncounted. */
 BF_MUST_CHECK enum belfry_status bf_plan_settle_unreadable(struct bf_planner *planner,
 		const struct belfry_schedule_row *row, struct bf_plan_note *note);

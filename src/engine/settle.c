@@ -3,6 +3,7 @@
 #include "engine/settle.h"
 
 #include "base/grow.h"
+#include "base/id.h"
 #include "base/timefmt.h"
 #include "calendar/advance.h"
 
@@ -47,10 +48,12 @@ static enum belfry_status add_run(const struct bf_settle_input *in, struct bf_ba
 			.trigger = BELFRY_TRIGGER_SCHEDULE,
 			.state = BELFRY_RUN_QUEUED,
 			.due_at = due,
-			.ready_at = due,
+			.ready_at = bf_time_add(due,
+					bf_id_spread(id, belfry_rule_spread(in->rule))),
 			.stands_for = 1,
 	};
 	s->run_count++;
+	s->again_count += due <= in->last_fire_at ? 1 : 0;
 	s->last_fire_at = due;
 	return BELFRY_OK;
 }
@@ -156,6 +159,21 @@ static void begin(const struct bf_settle_input *in, const struct bf_batch *batch
 			.first_gap = batch->gap_count};
 }
 
+static bool has_fires_left(const struct bf_settle_input *in, const struct bf_settlement *s)
+{
+	return (int64_t)s->run_count < in->fires_left;
+}
+
+/* Where the limit ends it: no due time is left, or the store has to count first. */
+static void end_at_limit(const struct bf_settle_input *in, struct bf_settlement *s)
+{
+	if (!has_fires_left(in, s) && s->again_count == 0) {
+		s->is_spent = true;
+		s->is_complete = true;
+		s->cursor = BELFRY_TIME_NEVER;
+	}
+}
+
 enum belfry_status bf_settle(const struct bf_settle_input *input, struct bf_batch *batch,
 		struct bf_settlement *ret_settlement)
 {
@@ -167,7 +185,7 @@ enum belfry_status bf_settle(const struct bf_settle_input *input, struct bf_batc
 
 	begin(input, batch, s);
 	while (status == BELFRY_OK && due <= input->now && s->run_count < input->max_runs &&
-			s->gap_count < GAPS_MAX) {
+			has_fires_left(input, s) && s->gap_count < GAPS_MAX) {
 		belfry_time until;
 		enum bf_covered covered = bf_coverage_at(input->coverage, due, &until);
 		if (covered == BF_COVERED_UNDECIDED) {
@@ -179,6 +197,7 @@ enum belfry_status bf_settle(const struct bf_settle_input *input, struct bf_batc
 	}
 	s->cursor = due;
 	s->is_complete = due > input->now;
+	end_at_limit(input, s);
 	return status;
 }
 

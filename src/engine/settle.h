@@ -35,7 +35,9 @@ struct bf_settle_input {
 	const struct bf_coverage *coverage;
 	belfry_time cursor;
 	belfry_time now;
-	size_t max_runs; /* of this schedule in this batch */
+	size_t max_runs;          /* of this schedule in this batch */
+	int64_t fires_left;       /* INT64_MAX: no limit; 0 or less: nothing is owed any more */
+	belfry_time last_fire_at; /* what is due up to here may have its Run, which was counted then */
 };
 
 struct bf_settlement {
@@ -43,15 +45,22 @@ struct bf_settlement {
 	belfry_time cursor; /* the next due time after `now`, or the first that is not decided */
 	bool is_complete;   /* everything up to `now` is decided */
 	bool is_undecided;  /* it stopped at an instant whose coverage is not known yet */
-	size_t first_run;   /* index into batch->runs */
+	bool is_spent; /* the last firing that max_fires allows is among the Runs, or was before */
+	size_t first_run; /* index into batch->runs */
 	size_t run_count;
+	size_t again_count; /* of the Runs: not due after last_fire_at */
 	size_t first_gap;
 	size_t gap_count;
 	belfry_time last_fire_at; /* 0: no Run */
 	int64_t missed;           /* due times that went to the ledger */
 };
 
-/* BELFRY_OK or BELFRY_NOMEM. Runs are made QUEUED, ready at their due time. */
+/* BELFRY_OK or BELFRY_NOMEM. Runs are made QUEUED, ready at their due time or within the rule's spread after it.
+ *
+ * With a limit: the last allowed firing leaves no cursor. Whether a due time that is not after
+ * `last_fire_at` makes a Run is known to the store alone (its id may be there since before the clock was
+ * set back), so with such ones no more is settled than could be allowed, and the rest comes when the store
+ * has counted. */
 BF_MUST_CHECK enum belfry_status bf_settle(const struct bf_settle_input *input,
 		struct bf_batch *batch, struct bf_settlement *ret_settlement);
 

@@ -180,16 +180,26 @@ static enum belfry_status insert_run(struct step *step, const struct birth *birt
 	return answer;
 }
 
+/* What the Runs of an item change besides themselves. */
+struct births {
+	bool is_any_inserted;
+	int64_t fired; /* what `fired_count` rises by */
+};
+
 static enum belfry_status insert_runs(struct step *step, struct belfry_advance_item *item,
-		const struct birth *birth, bool *ret_is_any_inserted)
+		const struct birth *birth, struct births *ret_births)
 {
 	enum belfry_status status = BELFRY_OK;
+	struct births births = {0};
 
-	*ret_is_any_inserted = false;
 	for (size_t i = 0; status == BELFRY_OK && i < item->run_count; i++) {
-		status = insert_run(step, birth, &item->runs[i]);
-		*ret_is_any_inserted = *ret_is_any_inserted || item->runs[i].is_inserted;
+		struct belfry_new_run *run = &item->runs[i];
+		status = insert_run(step, birth, run);
+		births.is_any_inserted = births.is_any_inserted || run->is_inserted;
+		births.fired += run->is_inserted && run->trigger == BELFRY_TRIGGER_SCHEDULE &&
+				run->state != BELFRY_RUN_SKIPPED;
 	}
+	*ret_births = births;
 	return status;
 }
 
@@ -264,7 +274,7 @@ static enum belfry_status put_definition(struct bf_db *db, const struct belfry_s
 }
 
 static enum belfry_status move_row(struct step *step, const struct belfry_advance_item *item,
-		const struct row *row, int64_t version, int64_t tz)
+		const struct row *row, const struct births *births, int64_t version, int64_t tz)
 {
 	bool has_cursor = item->cursor != BELFRY_TIME_NEVER &&
 			(item->flags & BELFRY_ADVANCE_F_REMOVE) == 0;
@@ -273,7 +283,7 @@ static enum belfry_status move_row(struct step *step, const struct belfry_advanc
 	return bf_db_run(step->db, BF_ST_SCHEDULE_MOVE, bf_v_int(row->key), bf_v_int(version),
 			bf_v_int(item->phase), has_cursor ? bf_v_int(item->cursor) : bf_v_null(),
 			bf_v_int(has_cursor ? 0 : idle_since), bf_v_int(tz),
-			bf_v_int(item->fired_add), bf_v_int(item->last_fire_at),
+			bf_v_int(births->fired), bf_v_int(item->last_fire_at),
 			bf_v_text(item->phase_reason), bf_v_int(row->is_revision_used ? 1 : 0));
 }
 
@@ -348,7 +358,7 @@ static enum belfry_status carry_out(struct step *step, struct belfry_advance_ite
 		struct row *row)
 {
 	int64_t version, tz;
-	bool is_any_inserted = false;
+	struct births births = {0};
 	enum belfry_status status = ensure_row(step, item, row, &version);
 
 	if (status == BELFRY_OK) {
@@ -356,14 +366,14 @@ static enum belfry_status carry_out(struct step *step, struct belfry_advance_ite
 	}
 	if (status == BELFRY_OK) {
 		struct birth birth = birth_of(item, row, tz);
-		status = insert_runs(step, item, &birth, &is_any_inserted);
+		status = insert_runs(step, item, &birth, &births);
 	}
-	row->is_revision_used = row->is_revision_used || (row->is_there && is_any_inserted);
+	row->is_revision_used = row->is_revision_used || (row->is_there && births.is_any_inserted);
 	if (status == BELFRY_OK) {
-		status = move_row(step, item, row, version, tz);
+		status = move_row(step, item, row, &births, version, tz);
 	}
 	if (status == BELFRY_OK) {
-		status = change_definition(step, item, row, is_any_inserted);
+		status = change_definition(step, item, row, births.is_any_inserted);
 	}
 	if (status == BELFRY_OK) {
 		status = write_gaps(step, item, row->key);

@@ -6,6 +6,7 @@ int run_coverage_tests(void);
 int run_dispatcher_tests(void);
 int run_dispatcher_cancel_tests(void);
 int run_dispatcher_claims_tests(void);
+int run_fires_tests(void);
 int run_keeper_tests(void);
 int run_planner_tests(void);
 int run_planner_put_tests(void);

@@ -15,6 +15,7 @@ int main(void)
 			run_dispatcher_tests,
 			run_dispatcher_cancel_tests,
 			run_dispatcher_claims_tests,
+			run_fires_tests,
 			run_keeper_tests,
 			run_sweep_tests,
 	};

@@ -199,9 +199,35 @@ static void a_call_that_could_not_be_made_is_made_later(void **state)
 	assert_int_equal(b->orders.call_count, 1);
 }
 
+/* Not at the tick: when the store says that the next one is ready. */
+static void b11_the_queue_is_looked_at_when_the_next_run_gets_ready(void **state)
+{
+	struct bench *b = *state;
+
+	begin_dispatch(b);
+	feed(b, (struct bf_dispatcher_event){.kind = BF_DISPATCHER_KICK});
+	assert_int_equal(b->orders.claim->kind, BELFRY_CLAIM_QUEUE);
+	b->orders.claim->now = at_time(10, 0, 0);
+	b->orders.claim->is_short = true;
+	b->orders.claim->next_ready = at_time(10, 0, 0) + 300 * BELFRY_MILLISECOND;
+	store_done(b, BELFRY_OK);
+	assert_null(b->orders.claim);
+	assert_int_equal(bf_boot_since(b->orders.wake, b->now), 300 * BELFRY_MILLISECOND);
+	let_pass(b, 299 * BELFRY_MILLISECOND);
+	wake_up(b);
+	assert_null(b->orders.claim);
+	let_pass(b, BELFRY_MILLISECOND);
+	wake_up(b);
+	assert_non_null(b->orders.claim);
+	assert_int_equal(b->orders.claim->kind, BELFRY_CLAIM_QUEUE);
+	claim_one(b, claimed_run(3, 0, ""));
+	finish_claims(b);
+}
+
 int run_dispatcher_claims_tests(void)
 {
 	const struct CMUnitTest tests[] = {
+			CASE(b11_the_queue_is_looked_at_when_the_next_run_gets_ready),
 			CASE(t026_t037_a_takeover_goes_on_where_the_store_says),
 			CASE(t025_without_a_stored_session_the_session_is_started_again),
 			CASE(t042_past_the_recovery_limit_a_run_is_failed_without_a_call),

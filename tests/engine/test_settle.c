@@ -48,7 +48,8 @@ static void settle(struct bench *b, const char *cron, belfry_time cursor, belfry
 			.coverage = &b->coverage,
 			.cursor = cursor,
 			.now = now,
-			.max_runs = b->max_runs};
+			.max_runs = b->max_runs,
+			.fires_left = INT64_MAX};
 	bf_batch_clear(&b->batch);
 	assert_int_equal(bf_settle(&in, &b->batch, &b->settled), BELFRY_OK);
 }

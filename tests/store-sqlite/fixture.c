@@ -240,7 +240,6 @@ enum belfry_status plan_run(struct belfry_store *store, const char *schedule, ui
 			.expect_version = *version,
 			.cursor = due + BELFRY_SECOND,
 			.tz_version = BF_STR("2026a"),
-			.fired_add = 1,
 			.last_fire_at = due,
 			.runs = &run,
 			.run_count = 1,

@@ -281,6 +281,20 @@ static void drop_later_gaps(struct mem_db *db, struct belfry_str schedule, belfr
 	}
 }
 
+/* What the count rises by: Runs that this step gives birth to. An id that is there already is no birth. */
+static int64_t count_firings(const struct mem_db *db, const struct belfry_advance_item *item)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < item->run_count; i++) {
+		const struct belfry_new_run *run = &item->runs[i];
+		count += run->trigger == BELFRY_TRIGGER_SCHEDULE &&
+				run->state != BELFRY_RUN_SKIPPED &&
+				mem_run_find(db, run->id) == NULL;
+	}
+	return count;
+}
+
 /* The one write of the schedule's own document. */
 static void apply_change(struct mem_db *db, const struct belfry_advance *advance,
 		struct belfry_advance_item *item, struct change *change)
@@ -295,8 +309,8 @@ static void apply_change(struct mem_db *db, const struct belfry_advance *advance
 	row->phase = item->phase;
 	mem_text_move(&row->tz_version, &change->tz_version);
 	mem_text_move(&row->phase_reason, &change->phase_reason);
-	row->fired_count += item->fired_add;
-	row->last_fire_at = item->last_fire_at != 0 ? item->last_fire_at : row->last_fire_at;
+	row->fired_count += count_firings(db, item);
+	row->last_fire_at = BF_MAX(row->last_fire_at, item->last_fire_at);
 	if (found != NULL && change->revision != NULL) {
 		found->replaced_at = advance->now;
 	}
