@@ -325,19 +325,30 @@ static void warn_of_fold(struct warner *w, int64_t local, const struct bf_due_lo
 							say_clock_at(w->speech, both->last)}));
 }
 
+/* A local second that the part names as a fixed time, and that the change leaves out or brings twice;
+ * or some other. */
+static int64_t touched_second(const struct bf_part *part, const struct change *change)
+{
+	switch (part->kind) {
+	case BF_PART_CRON:
+		return part->of.cron.is_fixed ? bf_cron_next(&part->of.cron, change->from)
+					      : BF_CRON_NEVER;
+	case BF_PART_AT: return change->is_gap ? part->of.at.missing : part->of.at.repeated;
+	case BF_PART_EVERY: break;
+	}
+	return BF_CRON_NEVER;
+}
+
 /* Whether the part names a fixed time that the change touches; says so. */
 static bool is_touched(struct warner *w, const struct bf_part *part, const struct change *change)
 {
 	const struct bf_due_policy both = {w->rule->zone, BELFRY_DST_GAP_AT_END,
 			BELFRY_DST_FOLD_BOTH};
 	belfry_time at = change->at * BELFRY_SECOND;
+	int64_t local = touched_second(part, change);
 
-	if (part->kind != BF_PART_CRON || !part->of.cron.is_fixed || at < part->not_before ||
-			at > part->not_after) {
-		return false;
-	}
-	int64_t local = bf_cron_next(&part->of.cron, change->from);
-	if (local >= change->to || local < BF_FIRST_SECOND || local > BF_LAST_SECOND) {
+	if (at < part->not_before || at > part->not_after || local < change->from ||
+			local >= change->to || local < BF_FIRST_SECOND || local > BF_LAST_SECOND) {
 		return false;
 	}
 	/* Another change may undo this one. */

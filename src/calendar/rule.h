@@ -32,6 +32,10 @@ struct bf_part {
 		struct {
 			belfry_time *times; /* owned by the rule; ascending */
 			size_t count;
+			/* The first local second as written that the clocks skip, and that they
+			 * show twice: for telling. BF_CRON_NEVER: none. */
+			int64_t missing;
+			int64_t repeated;
 		} at;
 	} of;
 };

@@ -29,7 +29,7 @@ enum belfry_status bf_rule_read_moment(const struct bf_due_policy *policy, struc
 	belfry_time time;
 
 	if (bf_time_parse(text, &time) == BELFRY_OK) {
-		*ret = (struct bf_rule_moment){true, time, time};
+		*ret = (struct bf_rule_moment){true, time, time, BF_CRON_NEVER, BF_CRON_NEVER};
 		return BELFRY_OK;
 	}
 	if (text.len == 0 || text.len >= BF_RULE_TIME_BYTES) {
@@ -41,13 +41,16 @@ enum belfry_status bf_rule_read_moment(const struct bf_due_policy *policy, struc
 		return BELFRY_INVALID;
 	}
 	int64_t second = bf_floor_div(time, BELFRY_SECOND);
+	const struct bf_due_policy both = {policy->zone, policy->gap, BELFRY_DST_FOLD_BOTH};
 	struct bf_due_local due = bf_due_local(policy, second);
+	struct bf_due_local twice = bf_due_local(&both, second);
 	belfry_duration rest = time - second * BELFRY_SECOND;
 	if (due.is_missing && policy->gap != BELFRY_DST_GAP_SHIFT) {
 		rest = 0; /* the gap's end, to the second */
 	}
 	*ret = (struct bf_rule_moment){due.is_due, due.first * BELFRY_SECOND + rest,
-			due.last * BELFRY_SECOND + rest};
+			due.last * BELFRY_SECOND + rest, due.is_missing ? second : BF_CRON_NEVER,
+			twice.first != twice.last ? second : BF_CRON_NEVER};
 	return BELFRY_OK;
 }
 
@@ -164,6 +167,13 @@ void bf_rule_put_moment(belfry_time *times, size_t *count, const struct bf_rule_
 	}
 }
 
+static void put_at(struct bf_part *part, const struct bf_rule_moment *moment)
+{
+	part->of.at.missing = BF_MIN(part->of.at.missing, moment->missing);
+	part->of.at.repeated = BF_MIN(part->of.at.repeated, moment->repeated);
+	bf_rule_put_moment(part->of.at.times, &part->of.at.count, moment);
+}
+
 static void read_at_list(const struct bf_rule_parser *p, struct bf_json_reader *reader,
 		struct bf_part *part, const json_t *list)
 {
@@ -183,7 +193,7 @@ static void read_at_list(const struct bf_rule_parser *p, struct bf_json_reader *
 					i);
 			return;
 		}
-		bf_rule_put_moment(part->of.at.times, &part->of.at.count, &moment);
+		put_at(part, &moment);
 	}
 }
 
@@ -195,6 +205,8 @@ static void read_at(const struct bf_rule_parser *p, struct bf_json_reader *reade
 	struct bf_rule_moment moment;
 
 	part->kind = BF_PART_AT;
+	part->of.at.missing = BF_CRON_NEVER;
+	part->of.at.repeated = BF_CRON_NEVER;
 	bool is_list = bf_json_reader_value(reader, "at", BF_JSON_REQUIRED, &value) &&
 			json_is_array(value);
 	if (is_list &&
@@ -213,7 +225,7 @@ static void read_at(const struct bf_rule_parser *p, struct bf_json_reader *reade
 	if (list != NULL) {
 		read_at_list(p, reader, part, list);
 	} else if (read_member(reader, &p->rule->policy, "at", &moment)) {
-		bf_rule_put_moment(part->of.at.times, &part->of.at.count, &moment);
+		put_at(part, &moment);
 	}
 }
 

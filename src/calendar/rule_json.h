@@ -37,6 +37,8 @@ struct bf_rule_moment {
 	bool is_due; /* false: a local time in a gap that the policy skips */
 	belfry_time first;
 	belfry_time last;
+	int64_t missing;  /* the local second, where the clocks skip it; else BF_CRON_NEVER */
+	int64_t repeated; /* the same where they show it twice */
 };
 
 /* RFC 3339 with an offset is an instant; without one it is local time, a fixed time of the zone. BELFRY_OK

@@ -474,6 +474,15 @@ static void a_warning_names_its_facts(void **state)
 			{"{\"cron\":\"30 2 * * *\",\"not_before\":\"2027-04-01T00:00:00Z\",\"not_after\":"
 			 "\"2027-10-01T00:00:00Z\"}",
 					"Europe/Berlin", ""},
+			{"{\"at\":\"2027-03-28T02:30:00\"}", "Europe/Berlin",
+					"DST_GAP: 02:30 does not exist on 28 March 2027, where the clocks go from "
+					"02:00 to 03:00: it is due at 03:00 instead (gap: at_end)"},
+			{"{\"at\":[\"2027-10-31T02:30:00\",\"2027-10-30T02:30:00\"]}",
+					"Europe/Berlin",
+					"DST_FOLD: 02:30 comes twice on 31 October 2027, where the clocks go back: "
+					"it is due the first time alone, at 00:30 UTC (fold: first)"},
+			{"{\"at\":[\"2027-10-31T02:30:00+01:00\",\"2027-03-28T03:00:00\"]}",
+					"Europe/Berlin", ""},
 			{"{\"at\":\"2026-11-01T00:00:00Z\"}", "UTC",
 					"NEVER: it is not due any more"},
 			{"{\"any\":[{\"cron\":\"0 0 31 * *\"},{\"cron\":\"0 1 31 * *\"}]}", "UTC",
