@@ -10,13 +10,12 @@
 #include "host/host_priv.h"
 
 /* So that the shortest rule that names it, and the longest that a person may write, still fit. */
-#define LIST_BYTES   (60 * 1024)
-#define RECORD_BYTES (256 * 1024)
+#define LIST_BYTES   (BELFRY_RULE_BYTES - BF_DEPLOYMENT_RULE_BYTES)
+#define RECORD_BYTES (2 * BELFRY_RULE_BYTES)
 
-/* A rule around the list that fires whatever the list takes away. */
-#define CHECK_BEGIN "{\"any\":[{\"cron\":\"* * * * *\",\"except\":"
-#define CHECK_END   "},{\"at\":\"9999-12-31T00:00:00Z\"}]}"
-#define CHECK_PLACE "/any/0"
+/* A rule around the list that only a list of everything leaves nothing of. */
+#define CHECK_BEGIN "{\"cron\":\"* * * * * *\",\"except\":"
+#define CHECK_END   "}"
 
 void bf_calendar_fini(struct bf_calendar *calendar)
 {
@@ -35,24 +34,6 @@ static enum belfry_status refuse_item(size_t index, const char *what, struct bel
 			what);
 }
 
-/* Where the fault lies in the list that was sent, not in the rule around it. */
-static void place_error(struct belfry_str text, struct belfry_error *err)
-{
-	char inner[BELFRY_ERROR_POINTER_BYTES];
-
-	if (err == NULL) {
-		return;
-	}
-	if (err->position > 0) {
-		err->position = bf_deployment_rule_position(text, err->position);
-	}
-	if (bf_str_starts_with(bf_str(err->pointer), BF_STR(CHECK_PLACE))) {
-		memcpy(inner, err->pointer, sizeof(inner));
-		(void)snprintf(err->pointer, sizeof(err->pointer), "%s",
-				inner + sizeof(CHECK_PLACE) - 1);
-	}
-}
-
 /* The calendar library says what an item may be. */
 static enum belfry_status parse_list(struct bf_host *host, struct belfry_str list,
 		struct belfry_error *err)
@@ -68,8 +49,8 @@ static enum belfry_status parse_list(struct bf_host *host, struct belfry_str lis
 	}
 	enum belfry_status status = belfry_rule_new(host->options.zones, bf_buf_str(&text),
 			BF_STR("UTC"), NULL, &rule, err);
-	if (status != BELFRY_OK) {
-		place_error(bf_buf_str(&text), err);
+	if (status != BELFRY_OK && err != NULL && err->position > 0) {
+		err->position = bf_deployment_rule_position(bf_buf_str(&text), err->position);
 	}
 	belfry_rule_free(rule);
 	return status;

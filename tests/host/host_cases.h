@@ -4,6 +4,8 @@
 
 #include "host_fixture.h"
 
+int run_calendar_rule_tests(void);
+int run_calendar_tests(void);
 int run_compensation_tests(void);
 int run_deployment_tests(void);
 int run_dispatch_tests(void);

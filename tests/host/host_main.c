@@ -4,6 +4,8 @@
 int main(void)
 {
 	int (*const groups[])(void) = {
+			run_calendar_rule_tests,
+			run_calendar_tests,
 			run_compensation_tests,
 			run_deployment_tests,
 			run_dispatch_tests,

@@ -1,0 +1,780 @@
+/* Shared calendars in the host: what is kept, what a rule that names one becomes, and that a change reaches
+ * every deployment that uses it, wherever it is interrupted. */
+#include "host_cases.h"
+
+#include "base/fault.h"
+#include "base/json.h"
+#include "host/calendars.h"
+#include "host/calendars_priv.h"
+#include "host/deployments.h"
+#include "host/host_priv.h"
+#include "host/preview.h"
+
+static int setup(void **state)
+{
+	struct host_fixture *fixture = malloc(sizeof(*fixture));
+
+	assert_non_null(fixture);
+	host_fixture_begin(fixture);
+	assert_int_equal(bf_events_new(&fixture->env, &fixture->events), BELFRY_OK);
+	host_fixture_open(fixture);
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	host_fixture_end(*state);
+	free(*state);
+	return 0;
+}
+
+static void restart(struct host_fixture *f)
+{
+	host_fixture_close(f);
+	host_fixture_open(f);
+}
+
+static json_t *parse(const char *text)
+{
+	json_t *value = NULL;
+
+	assert_int_equal(bf_json_parse(bf_str(text), SIZE_MAX, &value, NULL), BELFRY_OK);
+	return value;
+}
+
+/* ---- calendars ---------------------------------------------------------------------------------- */
+
+static const struct bf_calendar_match whatever;
+
+static enum belfry_status put_match(struct host_fixture *f, const char *name,
+		const struct bf_calendar_match *match, const char *body, json_t **ret_json,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *json = parse(body);
+	struct bf_calendar_view view = {0};
+	enum belfry_status status = bf_calendars_put(f->host, bf_str(name), match, json, &view,
+			err);
+
+	if (ret_json != NULL) {
+		*ret_json = json_incref(view.json);
+	}
+	json_decref(view.json);
+	return status;
+}
+
+/* *ret_planned: how many deployments were planned anew. */
+static enum belfry_status put(struct host_fixture *f, const char *name, const char *except,
+		int64_t *ret_planned, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf body = {0};
+	BF_CLEANUP(bf_cleanup_json) json_t *answer = NULL;
+
+	bf_buf_appendf(&body, "{\"except\":%s}", except);
+	enum belfry_status status = put_match(f, name, &whatever, body.ptr, &answer, err);
+	if (ret_planned != NULL) {
+		*ret_planned = json_integer_value(json_object_get(answer, "planned"));
+	}
+	return status;
+}
+
+static json_t *show(struct host_fixture *f, const char *name)
+{
+	struct bf_calendar_view view;
+
+	assert_int_equal(bf_calendars_show(f->host, bf_str(name), &view, NULL), BELFRY_OK);
+	return view.json;
+}
+
+static int64_t revision_of(struct host_fixture *f, const char *name)
+{
+	int64_t revision = 0;
+	enum belfry_status status = bf_calendars_get_revision(f->host, bf_str(name), &revision,
+			NULL);
+
+	return status == BELFRY_NOT_FOUND ? 0 : revision;
+}
+
+/* ---- deployments -------------------------------------------------------------------------------- */
+
+/* `rule` without its braces: "\"cron\":\"0 9 * * *\"". */
+static enum belfry_status create(struct host_fixture *f, const char *name, const char *rule,
+		char *ret_id, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+	struct bf_deployment_view view = {0};
+
+	bf_buf_appendf(&text,
+			"{\"name\":\"%s\",\"rule\":{%s},\"target\":{\"kind\":\"webhook\","
+			"\"url\":\"https://hooks.example.org/x\"}}",
+			name, rule);
+	BF_CLEANUP(bf_cleanup_json) json_t *body = parse(text.ptr);
+	enum belfry_status status = bf_deployments_create(f->host, body, &view, err);
+	if (status == BELFRY_OK && ret_id != NULL) {
+		memcpy(ret_id, view.id, sizeof(view.id));
+	}
+	json_decref(view.json);
+	return status;
+}
+
+#define DAILY(calendar) "\"cron\":\"0 9 * * *\",\"except\":[{\"calendar\":\"" calendar "\"}]"
+
+static enum belfry_status edit(struct host_fixture *f, const char *id, const char *patch,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *body = parse(patch);
+	struct bf_deployment_view view = {0};
+	enum belfry_status status = bf_deployments_edit(f->host, bf_str(id), 0, body, &view, err);
+
+	json_decref(view.json);
+	return status;
+}
+
+static enum belfry_status enable(struct host_fixture *f, const char *id, bool is_enabled,
+		struct belfry_error *err)
+{
+	struct bf_deployment_view view = {0};
+	enum belfry_status status = bf_deployments_enable(f->host, bf_str(id), 0, is_enabled,
+			BF_STR("why not"), &view, err);
+
+	json_decref(view.json);
+	return status;
+}
+
+static void load(struct host_fixture *f, const char *id, struct bf_deployment *ret_deployment)
+{
+	assert_int_equal(bf_record_load(f->host, bf_str(id), ret_deployment, NULL), BELFRY_OK);
+}
+
+static int64_t record_revision(struct host_fixture *f, const char *id)
+{
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+
+	load(f, id, &d);
+	return d.revision;
+}
+
+static void expect_rule(struct host_fixture *f, const char *id, const char *text)
+{
+	const struct fake_schedule *schedule = fake_find_schedule(&f->fake, id);
+
+	assert_non_null(schedule);
+	assert_string_equal(schedule->rule, text);
+}
+
+/* A record and the provider agree on the calendars as they are now. */
+static void expect_planned(struct host_fixture *f, const char *id)
+{
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+	const struct fake_schedule *schedule = fake_find_schedule(&f->fake, id);
+
+	load(f, id, &d);
+	assert_non_null(schedule);
+	assert_int_equal(schedule->revision, d.revision);
+	assert_string_equal(schedule->rule, bf_deployment_rule(&d).ptr);
+	for (size_t i = 0; i < json_array_size(d.expansion.calendars); i++) {
+		const json_t *used = json_array_get(d.expansion.calendars, i);
+		assert_int_equal(json_integer_value(json_object_get(used, "revision")),
+				revision_of(f, json_string_value(json_object_get(used, "name"))));
+	}
+	struct bf_expansion kept = d.expansion;
+	d.expansion = (struct bf_expansion){0};
+	assert_int_equal(bf_calendars_expand(f->host, &d, NULL), BELFRY_OK);
+	assert_string_equal(d.expansion.text.ptr, kept.text.ptr);
+	bf_expansion_fini(&kept);
+}
+
+static size_t count_documents(struct host_fixture *f, const char *kind)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_document_query query = {.kind = bf_str(kind), .limit = 200};
+
+	assert_int_equal(bf_store_document_list(f->store, &query, &arena, NULL), BELFRY_OK);
+	return query.count;
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------- */
+
+static void a_calendar_is_kept_with_its_revision_and_equal_content_changes_nothing(void **state)
+{
+	struct host_fixture *f = *state;
+	json_t *answer = NULL;
+
+	assert_int_equal(put_match(f, "a", &whatever,
+					 "{\"description\":\"d\",\"except\":[\"2026-12-25\"]}",
+					 &answer, NULL),
+			BELFRY_OK);
+	assert_int_equal(json_integer_value(json_object_get(answer, "revision")), 1);
+	json_decref(answer);
+	restart(f);
+	assert_int_equal(
+			put_match(f, "a", &whatever,
+					"{\"name\":\"a\",\"description\":\"d\",\"except\":[\"2026-12-25\"]}",
+					NULL, NULL),
+			BELFRY_OK);
+	assert_int_equal(revision_of(f, "a"), 1);
+	BF_CLEANUP(bf_cleanup_json) json_t *shown = show(f, "a");
+	assert_string_equal(json_string_value(json_object_get(shown, "description")), "d");
+	assert_int_equal(json_array_size(json_object_get(shown, "except")), 1);
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(revision_of(f, "a"), 2); /* without the description */
+}
+
+static void a_change_finds_the_calendar_that_it_named_or_none(void **state)
+{
+	struct host_fixture *f = *state;
+	const struct bf_calendar_match made = {.is_forbidden = true};
+	const struct bf_calendar_match there = {.is_needed = true};
+	const struct bf_calendar_match second = {.is_needed = true, .revision = 2};
+	const char *body = "{\"except\":[]}";
+	const char *other = "{\"except\":[\"2026-12-25\"]}";
+
+	assert_int_equal(put_match(f, "a", &there, body, NULL, NULL), BELFRY_PRECONDITION);
+	assert_int_equal(put_match(f, "a", &second, body, NULL, NULL), BELFRY_PRECONDITION);
+	assert_int_equal(put_match(f, "a", &made, body, NULL, NULL), BELFRY_OK);
+	assert_int_equal(put_match(f, "a", &made, other, NULL, NULL), BELFRY_PRECONDITION);
+	assert_int_equal(put_match(f, "a", &second, other, NULL, NULL), BELFRY_PRECONDITION);
+	assert_int_equal(put_match(f, "a", &there, other, NULL, NULL), BELFRY_OK);
+	assert_int_equal(put_match(f, "a", &second, body, NULL, NULL), BELFRY_OK);
+	assert_int_equal(revision_of(f, "a"), 3);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 2, NULL), BELFRY_PRECONDITION);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 3, NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+}
+
+static void calendars_are_listed_by_name_page_by_page(void **state)
+{
+	static const char *const names[] = {"b", "a", "c"};
+	struct host_fixture *f = *state;
+	struct bf_calendar_query query = {.limit = 2};
+	BF_CLEANUP(bf_cleanup_json) json_t *first = NULL;
+	BF_CLEANUP(bf_cleanup_json) json_t *second = NULL;
+
+	for (size_t i = 0; i < BF_COUNT(names); i++) {
+		assert_int_equal(put(f, names[i], "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	}
+	assert_int_equal(bf_calendars_list(f->host, &query, &first, NULL), BELFRY_OK);
+	const json_t *items = json_object_get(first, "items");
+	assert_int_equal(json_array_size(items), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(items, 0), "name")),
+			"a");
+	assert_int_equal(json_integer_value(
+					 json_object_get(json_array_get(items, 0), "except_count")),
+			1);
+	query.cursor = bf_json_str(json_object_get(first, "next_cursor"));
+	assert_int_equal(bf_calendars_list(f->host, &query, &second, NULL), BELFRY_OK);
+	assert_int_equal(json_array_size(json_object_get(second, "items")), 1);
+	assert_true(json_is_null(json_object_get(second, "next_cursor")));
+	query = (struct bf_calendar_query){.limit = 5, .cursor = BF_STR("no cursor")};
+	json_t *none = NULL;
+	assert_int_equal(bf_calendars_list(f->host, &query, &none, NULL), BELFRY_INVALID);
+}
+
+static void expect_refused(struct host_fixture *f, const char *name, const char *body,
+		enum belfry_status wanted, const char *pointer, const char *words)
+{
+	struct belfry_error err = {0};
+
+	assert_int_equal(put_match(f, name, &whatever, body, NULL, &err), wanted);
+	assert_string_equal(err.pointer, pointer);
+	if (strstr(err.message, words) == NULL) {
+		fail_msg("\"%s\" is not in \"%s\"", words, err.message);
+	}
+	assert_int_equal(count_documents(f, "calendar"), 0);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+}
+
+static void what_is_no_calendar_is_refused_with_its_place(void **state)
+{
+	struct host_fixture *f = *state;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf many = {0};
+	BF_CLEANUP(bf_buf_fini) struct bf_buf large = {0};
+
+	expect_refused(f, "a b", "{\"except\":[]}", BELFRY_INVALID, "", "letters, digits");
+	expect_refused(f, "a", "[]", BELFRY_INVALID, "", "object");
+	expect_refused(f, "a", "{}", BELFRY_INVALID, "/except", "except");
+	expect_refused(f, "a", "{\"except\":[],\"colour\":1}", BELFRY_INVALID, "/colour", "colour");
+	expect_refused(f, "a", "{\"except\":[],\"revision\":1}", BELFRY_INVALID, "/revision",
+			"read-only");
+	expect_refused(f, "a", "{\"except\":[],\"name\":\"b\"}", BELFRY_INVALID, "/name",
+			"leave it out");
+	expect_refused(f, "a", "{\"except\":[\"2026-12-25\",\"2026-13-01\"]}",
+			BELFRY_INVALID_SCHEDULE, "/except/1", "item 1");
+	expect_refused(f, "a", "{\"except\":[{\"cron\":\"* 24 * * *\"}]}", BELFRY_INVALID_SCHEDULE,
+			"/except/0/cron", "24 is past 23");
+	expect_refused(f, "a", "{\"except\":[\"2026-12-25\",{\"calendar\":\"b\"}]}",
+			BELFRY_INVALID_SCHEDULE, "/except/1", "another calendar");
+	expect_refused(f, "a", "{\"except\":[{\"cron\":\"* * * * *\"}]}", BELFRY_INVALID_SCHEDULE,
+			"/except", "leave nothing");
+	bf_buf_append_text(&many, "{\"except\":[0");
+	for (int i = 0; i < BF_CALENDAR_ITEMS; i++) {
+		bf_buf_append_text(&many, ",0");
+	}
+	bf_buf_append_text(&many, "]}");
+	expect_refused(f, "a", many.ptr, BELFRY_INVALID, "/except", "1000");
+	bf_buf_append_text(&large, "{\"except\":[\"");
+	for (int i = 0; i < 70000; i++) {
+		bf_buf_append_byte(&large, '1');
+	}
+	bf_buf_append_text(&large, "\"]}");
+	expect_refused(f, "a", large.ptr, BELFRY_TOO_LARGE, "/except", "two calendars");
+}
+
+static void the_largest_calendar_is_taken_and_used(void **state)
+{
+	struct host_fixture *f = *state;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf except = {0};
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	for (int i = 0; i < BF_CALENDAR_ITEMS; i++) {
+		bf_buf_appendf(&except, "%s\"%04d-%02d-%02dT09:00:00\"", i > 0 ? "," : "[",
+				2030 + i / 336, 1 + i / 28 % 12, 1 + i % 28);
+	}
+	bf_buf_append_byte(&except, ']');
+	assert_int_equal(put(f, "a", except.ptr, NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	expect_planned(f, id);
+}
+
+/* ---- rules that name one ------------------------------------------------------------------------ */
+
+static void a_rule_that_names_a_calendar_is_handed_over_with_its_content(void **state)
+{
+	struct host_fixture *f = *state;
+	struct bf_deployment_view view;
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	expect_rule(f, id,
+			"{\"cron\":\"0 9 * * *\",\"except\":[{\"calendar\":\"a\",\"except\":"
+			"[\"2026-12-25\"]}]}");
+	assert_int_equal(bf_deployments_show(f->host, bf_str(id), &view, NULL), BELFRY_OK);
+	BF_CLEANUP(bf_cleanup_json) json_t *wanted = parse("{" DAILY("a") "}");
+	assert_true(json_equal(json_object_get(view.json, "rule"), wanted));
+	assert_null(json_object_get(view.json, "calendars"));
+	json_decref(view.json);
+	restart(f);
+	expect_planned(f, id);
+	/* Any other edit leaves the rule as it is; one of the rule alone may let the calendar go. */
+	assert_int_equal(edit(f, id, "{\"prompt\":\"p\"}", NULL), BELFRY_OK);
+	expect_planned(f, id);
+	assert_int_equal(edit(f, id, "{\"calendars\":[]}", NULL), BELFRY_INVALID);
+	assert_int_equal(edit(f, id, "{\"rule\":{\"except\":null}}", NULL), BELFRY_OK);
+	expect_rule(f, id, "0 9 * * *");
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(record_revision(f, id), 3);
+}
+
+static void a_rule_that_names_what_is_not_there_is_refused_with_its_place(void **state)
+{
+	struct host_fixture *f = *state;
+	struct belfry_error err = {0};
+	char id[BELFRY_ID_TEXT_BYTES];
+	json_t *answer = NULL;
+	BF_CLEANUP(bf_cleanup_json)
+	json_t *preview = parse(
+			"{\"rule\":{" DAILY("a") "},\"from\":\"2026-12-24T12:00:00Z\",\"n\":1}");
+
+	assert_int_equal(create(f, "x", DAILY("a"), NULL, &err), BELFRY_INVALID_SCHEDULE);
+	assert_string_equal(err.pointer, "/rule/except/0/calendar");
+	assert_int_equal(bf_preview(f->host, preview, &answer, NULL), BELFRY_INVALID_SCHEDULE);
+	assert_int_equal(create(f, "x", "\"cron\":\"0 9 * * *\"", id, NULL), BELFRY_OK);
+	assert_int_equal(edit(f, id, "{\"rule\":{" DAILY("a") "}}", &err), BELFRY_INVALID_SCHEDULE);
+	assert_int_equal(record_revision(f, id), 1);
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(edit(f, id, "{\"rule\":{" DAILY("a") "}}", &err), BELFRY_OK);
+	assert_int_equal(bf_preview(f->host, preview, &answer, NULL), BELFRY_OK);
+	assert_string_equal(
+			json_string_value(json_object_get(
+					json_array_get(json_object_get(answer, "due"), 0), "at")),
+			"2026-12-26T09:00:00Z");
+	json_decref(answer);
+}
+
+static void a_calendar_in_use_says_by_whom_and_is_not_removed(void **state)
+{
+	struct host_fixture *f = *state;
+	struct belfry_error err = {0};
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "morning", DAILY("a"), id, NULL), BELFRY_OK);
+	BF_CLEANUP(bf_cleanup_json) json_t *shown = show(f, "a");
+	const json_t *users = json_object_get(shown, "used_by");
+	assert_int_equal(json_integer_value(json_object_get(users, "count")), 1);
+	assert_true(json_is_false(json_object_get(users, "at_least")));
+	assert_string_equal(
+			json_string_value(json_array_get(json_object_get(users, "deployments"), 0)),
+			"morning");
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, &err), BELFRY_CONFLICT);
+	assert_non_null(strstr(err.message, "\"morning\""));
+	assert_int_equal(bf_deployments_remove(f->host, bf_str(id), 0, NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, NULL), BELFRY_OK);
+}
+
+/* ---- changes ------------------------------------------------------------------------------------ */
+
+static void a_change_is_planned_like_an_edit_for_each_user_and_nobody_else(void **state)
+{
+	struct host_fixture *f = *state;
+	char users[3][BELFRY_ID_TEXT_BYTES];
+	char other[BELFRY_ID_TEXT_BYTES];
+	int64_t planned = 0;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "b", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), users[0], NULL), BELFRY_OK);
+	assert_int_equal(create(f, "y", DAILY("a") ",\"not_after\":\"2030-01-01\"", NULL, NULL),
+			BELFRY_INVALID_SCHEDULE);
+	assert_int_equal(create(f, "y",
+					 "\"any\":[{" DAILY("b") "},{\"every\":\"PT1H\",\"except\":"
+								 "[{\"calendar\":\"a\"}]}]",
+					 users[1], NULL),
+			BELFRY_OK);
+	assert_int_equal(create(f, "z", DAILY("a"), users[2], NULL), BELFRY_OK);
+	assert_int_equal(enable(f, users[2], false, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "other", DAILY("b"), other, NULL), BELFRY_OK);
+	unsigned calls = f->fake.calls[FAKE_APPLY];
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", &planned, NULL), BELFRY_OK);
+	assert_int_equal(planned, 3);
+	assert_int_equal(f->fake.calls[FAKE_APPLY] - calls, 3);
+	for (size_t i = 0; i < BF_COUNT(users); i++) {
+		expect_planned(f, users[i]);
+		assert_non_null(strstr(fake_find_schedule(&f->fake, users[i])->rule, "2026-12-26"));
+	}
+	assert_int_equal(record_revision(f, users[0]), 2);
+	assert_int_equal(record_revision(f, users[2]), 3);
+	assert_int_equal(fake_find_schedule(&f->fake, users[2])->flags & BELFRY_SCHEDULE_F_ENABLED,
+			0);
+	assert_int_equal(record_revision(f, other), 1);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", &planned, NULL), BELFRY_OK);
+	assert_int_equal(planned, 0);
+	assert_int_equal(record_revision(f, users[0]), 2);
+}
+
+/* Two names may have the same bit: the user of the one is none of the other. */
+static void users_of_another_calendar_with_the_same_bit_are_left_alone(void **state)
+{
+	struct host_fixture *f = *state;
+	BF_CLEANUP(bf_cleanup_json) json_t *a = parse("[{\"name\":\"a\"}]");
+	char other[16];
+	char rule[100];
+	char id[BELFRY_ID_TEXT_BYTES];
+	int64_t planned = -1;
+
+	for (int i = 0;; i++) {
+		(void)snprintf(other, sizeof(other), "c%d", i);
+		BF_CLEANUP(bf_cleanup_json) json_t *used = json_pack("[{s:s}]", "name", other);
+		if (bf_calendar_flags(used) == bf_calendar_flags(a)) {
+			break;
+		}
+	}
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(put(f, other, "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	(void)snprintf(rule, sizeof(rule),
+			"\"cron\":\"0 9 * * *\",\"except\":[{\"calendar\":\"%s\"}]", other);
+	assert_int_equal(create(f, "x", rule, id, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", &planned, NULL), BELFRY_OK);
+	assert_int_equal(planned, 0);
+	assert_int_equal(record_revision(f, id), 1);
+	BF_CLEANUP(bf_cleanup_json) json_t *shown = show(f, "a");
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(shown, "used_by"),
+					 "count")),
+			0);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_remove(f->host, bf_str(other), 0, NULL), BELFRY_CONFLICT);
+}
+
+/* Its bit is stored: another value would lose all users. */
+static void the_bit_of_a_name_never_changes(void **state)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *used = parse("[{\"name\":\"holidays-de\"}]");
+
+	(void)state;
+	assert_int_equal(bf_calendar_flags(NULL), 0);
+	assert_int_equal(bf_calendar_flags(used), UINT64_C(1) << 39);
+}
+
+static void a_change_that_leaves_a_deployment_nothing_is_refused_and_names_it(void **state)
+{
+	struct host_fixture *f = *state;
+	struct belfry_error err = {0};
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "late", DAILY("a"), id, NULL), BELFRY_OK);
+	assert_int_equal(
+			edit(f, id,
+					"{\"rule\":{\"cron\":null,\"at\":\"2030-01-01T09:00:00\",\"except\":[{"
+					"\"calendar\":\"a\"}]}}",
+					NULL),
+			BELFRY_OK);
+	assert_int_equal(put(f, "a", "[\"2030-01-01\"]", NULL, &err), BELFRY_CONFLICT);
+	assert_non_null(strstr(err.message, "\"late\""));
+	assert_string_equal(err.pointer, "/except");
+	assert_int_equal(revision_of(f, "a"), 1);
+	assert_int_equal(record_revision(f, id), 2);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	assert_int_equal(put(f, "a", "[\"2030-01-02\"]", NULL, &err), BELFRY_OK);
+	expect_planned(f, id);
+}
+
+/* As a process writes it that has not seen the deployment. */
+static void write_calendar(struct host_fixture *f, const char *name, const char *except)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf bytes = {0};
+	struct belfry_document mark = {.kind = BF_STR("calendar-change"),
+			.id = bf_str(name),
+			.bytes = BF_STR("{}")};
+
+	bf_buf_appendf(&bytes, "{\"description\":null,\"except\":%s}", except);
+	assert_int_equal(bf_store_document_put(f->store, &mark, 0, NULL), BELFRY_OK);
+	struct belfry_document document = {.kind = BF_STR("calendar"),
+			.id = bf_str(name),
+			.owner = BF_STR("default"),
+			.name = bf_str(name),
+			.bytes = bf_buf_str(&bytes)};
+	assert_int_equal(bf_store_document_put(f->store, &document, revision_of(f, name), NULL),
+			BELFRY_OK);
+}
+
+static void one_that_came_meanwhile_and_has_nothing_left_is_disabled_with_the_reason(void **state)
+{
+	struct host_fixture *f = *state;
+	struct belfry_error err = {0};
+	struct bf_deployment_view view;
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x",
+					 "\"at\":\"2030-01-01T09:00:00\",\"except\":[{\"calendar\":"
+					 "\"a\"}]",
+					 id, NULL),
+			BELFRY_OK);
+	write_calendar(f, "a", "[\"2030-01-01\"]");
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_int_equal(fake_find_schedule(&f->fake, id)->flags & BELFRY_SCHEDULE_F_ENABLED, 0);
+	assert_int_equal(bf_deployments_show(f->host, bf_str(id), &view, NULL), BELFRY_OK);
+	assert_non_null(strstr(json_string_value(json_object_get(view.json, "phase_reason")),
+			"a shared calendar was changed"));
+	json_decref(view.json);
+	assert_true(host_fixture_has_logged(f, "event=deployment_disabled"));
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	/* It is not enabled by what the calendar was. */
+	assert_int_equal(enable(f, id, true, &err), BELFRY_INVALID_SCHEDULE);
+	assert_int_equal(put(f, "a", "[\"2030-01-02\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(enable(f, id, true, NULL), BELFRY_OK);
+	expect_planned(f, id);
+}
+
+static void a_change_tells_the_readers_of_events_of_each_user(void **state)
+{
+	struct host_fixture *f = *state;
+	struct bf_events_reader reader;
+	struct belfry_id seen[8];
+	char id[BELFRY_ID_TEXT_BYTES];
+	char text[BELFRY_ID_TEXT_BYTES];
+	bool is_resync = false;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "y", "\"cron\":\"0 9 * * *\"", NULL, NULL), BELFRY_OK);
+	bf_events_join(f->events, &reader);
+	assert_int_equal(bf_events_read(f->events, &reader, 8, seen, &is_resync), 0);
+	assert_true(is_resync);
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", NULL, NULL), BELFRY_OK);
+	assert_true(bf_events_wait(f->events));
+	assert_int_equal(bf_events_read(f->events, &reader, 8, seen, &is_resync), 1);
+	belfry_id_format(seen[0], text);
+	assert_string_equal(text, id);
+	bf_events_leave(f->events);
+}
+
+/* ---- deaths ------------------------------------------------------------------------------------- */
+
+/* From which call on nothing is answered any more; 0: always something is. */
+struct death {
+	int64_t store;
+	int64_t apply;
+	bool is_after; /* the calls are carried out, their answers are lost */
+	bool lives_on; /* the host is the same afterwards */
+};
+
+static struct bf_fault *store_fault(struct host_fixture *f, const struct death *death)
+{
+	return death->is_after ? bf_store_fault_after(f->store) : bf_store_fault_before(f->store);
+}
+
+static struct bf_fault *apply_fault(struct host_fixture *f, const struct death *death)
+{
+	return death->is_after ? bf_scheduler_fault_after(f->scheduler, BF_PROVIDER_APPLY)
+			       : bf_scheduler_fault_before(f->scheduler, BF_PROVIDER_APPLY);
+}
+
+/* True: it ended before it came to the death. */
+static bool die(struct host_fixture *f, const struct death *death, const char *except,
+		const char (*ids)[BELFRY_ID_TEXT_BYTES], size_t count)
+{
+	int64_t before = revision_of(f, "a");
+
+	bf_fault_arm(store_fault(f, death), death->store, death->store != 0 ? -1 : 0);
+	bf_fault_arm(apply_fault(f, death), death->apply, death->apply != 0 ? -1 : 0);
+	enum belfry_status status = put(f, "a", except, NULL, NULL);
+	bool is_over = bf_fault_fired(store_fault(f, death)) == 0 &&
+			bf_fault_fired(apply_fault(f, death)) == 0;
+	bf_fault_arm(store_fault(f, death), 0, 0);
+	bf_fault_arm(apply_fault(f, death), 0, 0);
+	int64_t after = revision_of(f, "a");
+	assert_true(after == before || after == before + 1);
+	if (status == BELFRY_OK) {
+		assert_int_equal(after, before + 1);
+	}
+	if (death->lives_on) {
+		bf_host_tend(f->host, true);
+	} else {
+		restart(f);
+	}
+	for (size_t i = 0; i < count; i++) {
+		expect_planned(f, ids[i]);
+	}
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	return is_over;
+}
+
+static void t071_a_change_of_a_calendar_that_ends_at_any_step_heals_by_itself(void **state)
+{
+	struct host_fixture *f = *state;
+	char ids[3][BELFRY_ID_TEXT_BYTES];
+	unsigned turn = 0;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), ids[0], NULL), BELFRY_OK);
+	assert_int_equal(create(f, "y", DAILY("a"), ids[1], NULL), BELFRY_OK);
+	assert_int_equal(create(f, "z", DAILY("a"), ids[2], NULL), BELFRY_OK);
+	assert_int_equal(enable(f, ids[2], false, NULL), BELFRY_OK);
+	for (unsigned kind = 0; kind < 8; kind++) {
+		bool is_over = false;
+		for (int64_t step = 1; !is_over; step++) {
+			char except[32];
+			struct death death = {
+					.store = (kind & 4) == 0 ? step : 0,
+					.apply = (kind & 4) != 0 ? step : 0,
+					.is_after = (kind & 1) != 0,
+					.lives_on = (kind & 2) != 0,
+			};
+			(void)snprintf(except, sizeof(except), "[\"%04u-01-01\"]", 2030 + turn++);
+			is_over = die(f, &death, except, (const char(*)[BELFRY_ID_TEXT_BYTES])ids,
+					3);
+			assert_true(step < 200);
+		}
+	}
+	assert_true(turn > 50);
+}
+
+/* Where a user cannot be handed over, the next reconcile does. */
+static void a_provider_that_fails_gets_the_users_by_the_next_reconcile(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	f->fake.fails[FAKE_APPLY] = BELFRY_UNAVAILABLE;
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", NULL, NULL), BELFRY_OK);
+	f->fake.fails[FAKE_APPLY] = BELFRY_OK;
+	assert_int_equal(record_revision(f, id), 2);
+	assert_int_equal(fake_find_schedule(&f->fake, id)->revision, 1);
+	bf_host_tend(f->host, false); /* it was told to come soon */
+	expect_planned(f, id);
+}
+
+/* ---- at the same time --------------------------------------------------------------------------- */
+
+#define EDITS 60
+
+struct editor {
+	struct host_fixture *f;
+	const char *id;
+	int number;
+	int conflicts;
+};
+
+static void *edit_main(void *data)
+{
+	struct editor *editor = data;
+
+	for (int i = 0; i < EDITS; i++) {
+		char patch[64];
+		(void)snprintf(patch, sizeof(patch), "{\"labels\":{\"e%d\":\"%d\"}}",
+				editor->number, i);
+		enum belfry_status status = edit(editor->f, editor->id, patch, NULL);
+		editor->conflicts += status != BELFRY_OK ? 1 : 0;
+	}
+	return NULL;
+}
+
+static void b03_edits_and_changes_of_the_calendar_lose_nothing_of_each_other(void **state)
+{
+	struct host_fixture *f = *state;
+	char ids[2][BELFRY_ID_TEXT_BYTES];
+	pthread_t threads[2];
+	struct editor editors[2];
+
+	assert_int_equal(put(f, "a", "[\"2029-01-01\"]", NULL, NULL), BELFRY_OK);
+	for (int i = 0; i < 2; i++) {
+		char name[2] = {(char)('x' + i), '\0'};
+		assert_int_equal(create(f, name, DAILY("a"), ids[i], NULL), BELFRY_OK);
+		editors[i] = (struct editor){.f = f, .id = ids[i], .number = i};
+		assert_int_equal(pthread_create(&threads[i], NULL, edit_main, &editors[i]), 0);
+	}
+	for (unsigned i = 0; i < EDITS; i++) {
+		char except[32];
+		(void)snprintf(except, sizeof(except), "[\"%04u-01-01\"]", 2030 + i);
+		assert_int_equal(put(f, "a", except, NULL, NULL), BELFRY_OK);
+	}
+	for (int i = 0; i < 2; i++) {
+		BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+		char last[8];
+		char key[4];
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(editors[i].conflicts, 0);
+		expect_planned(f, ids[i]);
+		load(f, ids[i], &d);
+		(void)snprintf(last, sizeof(last), "%d", EDITS - 1);
+		(void)snprintf(key, sizeof(key), "e%d", i);
+		assert_string_equal(json_string_value(json_object_get(d.labels, key)), last);
+		/* A change may find that an edit has taken the new content already. */
+		assert_in_range(d.revision, 1 + EDITS, 1 + 2 * EDITS);
+	}
+}
+
+int run_calendar_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+#define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+			CASE(a_calendar_is_kept_with_its_revision_and_equal_content_changes_nothing),
+			CASE(a_change_finds_the_calendar_that_it_named_or_none),
+			CASE(calendars_are_listed_by_name_page_by_page),
+			CASE(what_is_no_calendar_is_refused_with_its_place),
+			CASE(the_largest_calendar_is_taken_and_used),
+			CASE(a_rule_that_names_a_calendar_is_handed_over_with_its_content),
+			CASE(a_rule_that_names_what_is_not_there_is_refused_with_its_place),
+			CASE(a_calendar_in_use_says_by_whom_and_is_not_removed),
+			CASE(a_change_is_planned_like_an_edit_for_each_user_and_nobody_else),
+			CASE(users_of_another_calendar_with_the_same_bit_are_left_alone),
+			CASE(the_bit_of_a_name_never_changes),
+			CASE(a_change_that_leaves_a_deployment_nothing_is_refused_and_names_it),
+			CASE(one_that_came_meanwhile_and_has_nothing_left_is_disabled_with_the_reason),
+			CASE(a_change_tells_the_readers_of_events_of_each_user),
+			CASE(t071_a_change_of_a_calendar_that_ends_at_any_step_heals_by_itself),
+			CASE(a_provider_that_fails_gets_the_users_by_the_next_reconcile),
+			CASE(b03_edits_and_changes_of_the_calendar_lose_nothing_of_each_other),
+#undef CASE
+	};
+
+	return cmocka_run_group_tests_name("calendars", tests, NULL, NULL);
+}
