@@ -11,7 +11,7 @@ help:
 	@echo 'make fuzz      a minute of new input for every parser (needs clang)'
 	@echo 'make bench     the measurements of docs/performance.md'
 	@echo 'make format    lay the C files out by .clang-format (version 14)'
-	@echo 'make setup     install what building and testing need (apt; the others do it too)'
+	@echo 'make setup     install what building and testing need (apt, pip; the others do it too)'
 	@echo 'make clean     remove the build folders'
 
 setup:
@@ -51,4 +51,4 @@ format:
 	@tools/check-format --fix
 
 clean:
-	rm -rf build build-asan build-tsan build-release build-fuzz
+	rm -rf build build-asan build-tsan build-release build-fuzz build-peers
