@@ -35,13 +35,12 @@ static uint32_t month_days(const struct bf_cron_days *days, int length, int firs
 {
 	uint32_t set = days->dom;
 
-	for (int day = 1; day <= length; day++) {
-		if (days->before_last >> (length - day) & 1u) {
-			set |= 1u << day;
-		}
-		if (days->nearest >> day & 1u) {
-			set |= 1u << nearest_weekday(day, length, first_weekday);
-		}
+	for (uint32_t rest = days->before_last; rest != 0; rest &= rest - 1) {
+		set |= lowest(rest) < length ? 1u << (length - lowest(rest)) : 0;
+	}
+	for (uint32_t rest = days->nearest; rest != 0; rest &= rest - 1) {
+		int day = lowest(rest);
+		set |= day <= length ? 1u << nearest_weekday(day, length, first_weekday) : 0;
 	}
 	if (days->has_last_weekday) {
 		set |= 1u << nearest_weekday(length, length, first_weekday);
@@ -49,25 +48,39 @@ static uint32_t month_days(const struct bf_cron_days *days, int length, int firs
 	return set;
 }
 
+/* Week days (bit 0 Sunday) as days of a week that begins on `first_weekday`. */
+static uint32_t turned(uint32_t dow, int first_weekday)
+{
+	return (dow >> first_weekday | dow << (7 - first_weekday)) & 0x7f;
+}
+
+/* The same in every week of a month. */
+static uint32_t every_week(uint32_t dow, int first_weekday)
+{
+	uint64_t week = turned(dow, first_weekday);
+
+	return (uint32_t)((week | week << 7 | week << 14 | week << 21 | week << 28) << 1);
+}
+
 /* The days that day-of-week names in a month of this shape. */
 static uint32_t week_days(const struct bf_cron_days *days, int length, int first_weekday)
 {
-	uint32_t set = 0;
+	uint32_t last_week = (0x7fu << (length - 7)) << 1;
+	uint32_t set = every_week(days->dow, first_weekday) |
+			(every_week(days->last_dow, first_weekday) & last_week);
 
-	for (int day = 1; day <= length; day++) {
-		uint32_t weekday = 1u << (first_weekday + day - 1) % 7;
-		bool is_last = day + 7 > length;
-		if ((days->dow | days->nth_dow[(day - 1) / 7 + 1] |
-				    (is_last ? days->last_dow : 0)) &
-				weekday) {
-			set |= 1u << day;
-		}
+	for (int n = 1; n <= 5; n++) {
+		set |= (uint32_t)((uint64_t)turned(days->nth_dow[n], first_weekday)
+				<< (7 * (n - 1) + 1));
 	}
 	return set;
 }
 
-static void build_days(struct bf_cron *cron, const struct bf_cron_days *days)
+/* False: some month has no day. */
+static bool build_days(struct bf_cron *cron, const struct bf_cron_days *days)
 {
+	bool has_all = true;
+
 	for (int length = 28; length <= 31; length++) {
 		uint32_t existing = (uint32_t)((UINT64_C(2) << length) - 2);
 		for (int first = 0; first < 7; first++) {
@@ -75,32 +88,42 @@ static void build_days(struct bf_cron *cron, const struct bf_cron_days *days)
 			uint32_t dow = week_days(days, length, first);
 			uint32_t set = days->is_either ? dom | dow : dom & dow;
 			cron->days[length - 28][first] = set & existing;
+			has_all = has_all && (set & existing) != 0;
 		}
 	}
+	return has_all;
+}
+
+/* The months of one kind of year (7 * leap + weekday of 1 January) that have a day. */
+static uint32_t months_of_year(const struct bf_cron *cron, int type)
+{
+	int first = type % 7;
+	uint32_t months = 0;
+
+	for (int month = 1; month <= 12; month++) {
+		int length = bf_month_length(type >= 7, month);
+		if (cron->months >> month & 1u && cron->days[length - 28][first] != 0) {
+			months |= 1u << month;
+		}
+		first = (first + length) % 7;
+	}
+	return months;
 }
 
 bool bf_cron_build(struct bf_cron *cron, const struct bf_cron_days *days)
 {
-	bool is_possible = false;
+	uint32_t possible = 0;
 
 	cron->special = *days;
-	build_days(cron, days);
+	bool has_all = build_days(cron, days);
 	for (int type = 0; type < 14; type++) {
-		int first = type % 7;
-		uint32_t months = 0;
-		for (int month = 1; month <= 12; month++) {
-			int length = bf_month_length(type >= 7, month);
-			if (cron->months >> month & 1u && cron->days[length - 28][first] != 0) {
-				months |= 1u << month;
-			}
-			first = (first + length) % 7;
-		}
+		uint32_t months = has_all ? cron->months : months_of_year(cron, type);
 		cron->year_months[type] = (uint16_t)months;
-		is_possible = is_possible || months != 0;
+		possible |= months;
 	}
 	cron->first_of_hour_s = lowest(cron->minutes) * 60 + lowest(cron->seconds);
 	cron->first_of_day_s = lowest(cron->hours) * 3600 + cron->first_of_hour_s;
-	return is_possible;
+	return possible != 0;
 }
 
 /* The first time of day >= second that matches, or -1. */
