@@ -10,6 +10,7 @@ const struct bf_command *const bf_commands[] = {
 		&bf_command_demo,
 		&bf_command_serve,
 		&bf_command_next,
+		&bf_command_explain,
 		&bf_command_deployments,
 		&bf_command_calendars,
 		&bf_command_trigger,

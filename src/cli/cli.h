@@ -81,6 +81,7 @@ extern const struct bf_command bf_command_calendars;
 extern const struct bf_command bf_command_completion;
 extern const struct bf_command bf_command_deployments;
 extern const struct bf_command bf_command_doctor;
+extern const struct bf_command bf_command_explain;
 extern const struct bf_command bf_command_export;
 extern const struct bf_command bf_command_import;
 extern const struct bf_command bf_command_logs;

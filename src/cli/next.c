@@ -3,37 +3,11 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "cli/cli.h"
+#include "cli/rulearg.h"
 #include "cli/timearg.h"
 
 #define COUNT_DEFAULT 5
 #define COUNT_MAX     10000
-
-BF_CLEANUP_POINTER(rule, struct belfry_rule, belfry_rule_free)
-
-static enum belfry_status read_policies(const struct bf_args *args,
-		struct belfry_rule_options *options, struct belfry_error *err)
-{
-	static const char *const gaps[] = {"at_end", "skip", "shift", NULL};
-	static const char *const folds[] = {"first", "last", "both", NULL};
-	unsigned gap = options->gap;
-	unsigned fold = options->fold;
-	enum belfry_status status = bf_args_enum(args, "gap", gaps, &gap, err);
-
-	if (status == BELFRY_OK) {
-		status = bf_args_enum(args, "fold", folds, &fold, err);
-	}
-	options->gap = (enum belfry_dst_gap)gap;
-	options->fold = (enum belfry_dst_fold)fold;
-	return status;
-}
-
-/* Where the rule ends after so many firings, none of them has been yet. */
-static int64_t most_fires(const struct belfry_rule *rule, int64_t wanted)
-{
-	int64_t max_fires = belfry_rule_max_fires(rule);
-
-	return max_fires != 0 ? BF_MIN(wanted, max_fires) : wanted;
-}
 
 /* Prints as it goes; in JSON at the end. *ret_count: how many there were. */
 static enum belfry_status print_due(struct bf_cli *cli, const struct belfry_rule *rule,
@@ -42,7 +16,7 @@ static enum belfry_status print_due(struct bf_cli *cli, const struct belfry_rule
 	BF_CLEANUP(bf_cleanup_json) json_t *items = json_array();
 	BF_CLEANUP(bf_cleanup_json) json_t *answer = NULL;
 	char text[BF_TIME_TEXT_BYTES];
-	int64_t most = most_fires(rule, wanted);
+	int64_t most = bf_rulearg_most(rule, wanted);
 	int64_t count = 0;
 
 	for (; count < most && belfry_rule_next(rule, from, &from) == BELFRY_OK; count++) {
@@ -61,26 +35,6 @@ static enum belfry_status print_due(struct bf_cli *cli, const struct belfry_rule
 	return BELFRY_OK;
 }
 
-static enum belfry_status make_rule(struct bf_cli *cli, const struct bf_args *args,
-		const char *zone, belfry_time anchor, struct belfry_rule **ret_rule,
-		struct belfry_error *err)
-{
-	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
-	struct belfry_zones *zones = NULL;
-	enum belfry_status status = read_policies(args, &options, err);
-
-	if (status == BELFRY_OK) {
-		status = bf_cli_zones(cli, &zones, err);
-	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	cli->text_at_fault = bf_args_word(args, 0);
-	options.anchor = anchor;
-	return belfry_rule_new(zones, bf_str(bf_args_word(args, 0)), bf_str(zone), &options,
-			ret_rule, err);
-}
-
 static enum belfry_status run_next(struct bf_cli *cli, const struct bf_args *args,
 		struct belfry_error *err)
 {
@@ -97,7 +51,7 @@ static enum belfry_status run_next(struct bf_cli *cli, const struct bf_args *arg
 		status = bf_timearg_parse(cli, "--from", from_text, zone, &from, err);
 	}
 	if (status == BELFRY_OK) {
-		status = make_rule(cli, args, zone, from, &rule, err);
+		status = bf_rulearg_new(cli, args, zone, from, &rule, err);
 	}
 	if (status == BELFRY_OK) {
 		status = print_due(cli, rule, from, wanted, &count, err);
@@ -119,12 +73,8 @@ static const struct bf_option next_options[] = {
 				.letter = 'n',
 				.argument = "N",
 				.help = "How many, 1 to 10000 (5)"},
-		{.name = "gap",
-				.argument = "P",
-				.help = "A time that the clocks skip: at_end, skip or shift (at_end)"},
-		{.name = "fold",
-				.argument = "P",
-				.help = "A time that occurs twice: first, last or both (first)"},
+		BF_RULEARG_GAP,
+		BF_RULEARG_FOLD,
 		{.name = NULL},
 };
 

@@ -41,6 +41,7 @@ ASKING = {
 # Those that ask no server, or one of their own.
 OWN = {
     'next': ['0 9 * * *'],
+    'explain': ['0 9 * * *'],
     'completion': ['bash'],
     'simulate': ['--seed', '1', '--hours', '1'],
     'doctor': [],

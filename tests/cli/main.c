@@ -3,10 +3,11 @@
 
 #include "cases.h"
 
-const struct bf_command *const test_commands[] = {&bf_command_next, &bf_command_deployments,
-		&bf_command_trigger, &bf_command_runs, &bf_command_logs, &bf_command_why,
-		&bf_command_doctor, &bf_command_apply, &bf_command_export, &bf_command_import,
-		&bf_command_calendars, &bf_command_settings, &bf_command_completion, NULL};
+const struct bf_command *const test_commands[] = {&bf_command_next, &bf_command_explain,
+		&bf_command_deployments, &bf_command_trigger, &bf_command_runs, &bf_command_logs,
+		&bf_command_why, &bf_command_doctor, &bf_command_apply, &bf_command_export,
+		&bf_command_import, &bf_command_calendars, &bf_command_settings,
+		&bf_command_completion, NULL};
 
 static belfry_time fixed_wall(void *data)
 {

@@ -46,6 +46,17 @@ static void next_bears_every_lack_of_memory(void **state)
 	sweep(json, 0);
 }
 
+static void explain_bears_every_lack_of_memory(void **state)
+{
+	const char *const text[] = {"belfry", "explain", "30 2 31 * *", "--tz", "Europe/Berlin",
+			NULL};
+	const char *const json[] = {"belfry", "explain", "30 2 31 * *", "--json", NULL};
+
+	(void)state;
+	sweep(text, 0);
+	sweep(json, 0);
+}
+
 static void a_refusal_bears_every_lack_of_memory(void **state)
 {
 	const char *const rule[] = {"belfry", "next", "0 24 * * *", NULL};
@@ -103,6 +114,7 @@ int run_memory_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(next_bears_every_lack_of_memory),
+			cmocka_unit_test(explain_bears_every_lack_of_memory),
 			cmocka_unit_test(a_refusal_bears_every_lack_of_memory),
 			cmocka_unit_test(completion_bears_every_lack_of_memory),
 			cmocka_unit_test(reading_files_bears_every_lack_of_memory),
