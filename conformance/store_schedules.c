@@ -168,6 +168,21 @@ static void a_tombstone_yields_to_a_higher_revision_alone(struct belfry_store_tr
 	CHECK(trial, row.fired_count == 0 && row.last_fire_at == 0);
 }
 
+static void a_put_is_taken_back_under_its_own_revision(struct belfry_store_trial *trial)
+{
+	uint64_t version = bf_suite_put(trial, "a", 5, bf_suite_due(trial, 0));
+	struct belfry_schedule_put put = {.revision = 5, .definition = bf_suite_str("back")};
+	struct belfry_advance_item item = put_item(&put, 0);
+
+	REQUIRE(trial, remove_schedule(trial, "a", version, 5) == BELFRY_OK);
+	struct belfry_schedule_row row = bf_suite_row(trial, "a");
+	CHECK(trial, row.is_removed && row.revision == 5);
+	CHECK(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_CONFLICT);
+	put.revision = 6;
+	CHECK(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_OK);
+	CHECK(trial, !bf_suite_row(trial, "a").is_removed);
+}
+
 static void t087_one_that_never_was_can_be_removed(struct belfry_store_trial *trial)
 {
 	struct belfry_schedule_put put = {.revision = 3};
@@ -355,6 +370,8 @@ const struct belfry_store_case bf_suite_schedules[] = {
 				t078_runs_stay_when_their_schedule_goes},
 		{"t079_a_tombstone_yields_to_a_higher_revision_alone",
 				a_tombstone_yields_to_a_higher_revision_alone},
+		{"a_put_is_taken_back_under_its_own_revision",
+				a_put_is_taken_back_under_its_own_revision},
 		{"t087_one_that_never_was_can_be_removed", t087_one_that_never_was_can_be_removed},
 		{"l09_one_refused_item_stops_no_other", one_refused_item_stops_no_other},
 		{"t067_one_above_the_ceiling_is_refused", t067_one_above_the_ceiling_is_refused},

@@ -19,10 +19,24 @@ struct sim_deployment *sim_deployment_find(struct bf_sim *sim, struct belfry_str
 
 struct sim_revision *sim_revision_find(struct sim_deployment *deployment, int64_t number)
 {
-	/* Numbered from 1, without holes. */
-	return number >= 1 && (size_t)number <= deployment->revision_count
-			? deployment->revisions[number - 1]
-			: NULL;
+	for (size_t i = deployment->revision_count; i > 0; i--) {
+		struct sim_revision *revision = deployment->revisions[i - 1];
+		if (revision->number == number && !revision->is_remove) {
+			return revision;
+		}
+	}
+	return NULL;
+}
+
+struct sim_revision *sim_removal_find(struct sim_deployment *deployment, int64_t number)
+{
+	for (size_t i = deployment->revision_count; i > 0; i--) {
+		struct sim_revision *revision = deployment->revisions[i - 1];
+		if (revision->number == number && revision->is_remove) {
+			return revision;
+		}
+	}
+	return NULL;
 }
 
 struct sim_process *sim_any_process(struct bf_sim *sim)
@@ -121,14 +135,27 @@ static void compile(struct bf_sim *sim, struct sim_revision *revision, belfry_ti
 	BF_ASSERT(status == BELFRY_OK);
 }
 
-static struct sim_revision *new_revision(struct sim_deployment *deployment)
+/* A removal has the number of the put that it takes back (of every other one), or the next. */
+static int64_t number_of(const struct sim_deployment *deployment, bool is_remove)
+{
+	if (deployment->revision_count == 0) {
+		return 1;
+	}
+	const struct sim_revision *last = deployment->revisions[deployment->revision_count - 1];
+	bool is_same = is_remove && !last->is_remove && last->number % 2 == 1;
+
+	return is_same ? last->number : last->number + 1;
+}
+
+static struct sim_revision *new_revision(struct sim_deployment *deployment, bool is_remove)
 {
 	struct sim_revision *revision = sim_alloc(sizeof(*revision));
 
+	revision->number = number_of(deployment, is_remove);
+	revision->is_remove = is_remove;
 	BF_ASSERT(BF_GROW(deployment->revisions, deployment->revision_capacity,
 				  deployment->revision_count + 1) == BELFRY_OK);
 	deployment->revisions[deployment->revision_count++] = revision;
-	revision->number = (int64_t)deployment->revision_count;
 	return revision;
 }
 
@@ -149,7 +176,7 @@ static struct sim_deployment *find_or_add(struct bf_sim *sim, const char *id)
 void bf_sim_put(struct bf_sim *sim, const struct bf_sim_deployment *wanted)
 {
 	struct sim_deployment *deployment = find_or_add(sim, wanted->id);
-	struct sim_revision *revision = new_revision(deployment);
+	struct sim_revision *revision = new_revision(deployment, false);
 
 	revision->flags = (wanted->is_disabled ? 0 : BELFRY_SCHEDULE_F_ENABLED) |
 			(wanted->has_local_session ? BELFRY_SCHEDULE_F_LOCAL_SESSION : 0);
@@ -175,9 +202,8 @@ void bf_sim_put(struct bf_sim *sim, const struct bf_sim_deployment *wanted)
 void bf_sim_remove(struct bf_sim *sim, const char *id)
 {
 	struct sim_deployment *deployment = find_or_add(sim, id);
-	struct sim_revision *revision = new_revision(deployment);
+	struct sim_revision *revision = new_revision(deployment, true);
 
-	revision->is_remove = true;
 	deployment->has_definition = false;
 	sim->counts.removes++;
 	sim_trace(sim, "host: remove %s revision %lld", id, (long long)revision->number);

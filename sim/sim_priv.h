@@ -328,7 +328,9 @@ void sim_runs_free(struct bf_sim *sim);
 
 /* ---- host.c ---- */
 struct sim_deployment *sim_deployment_find(struct bf_sim *sim, struct belfry_str id);
+/* The put, or the removal, that the host asked for under this number; NULL: none. */
 struct sim_revision *sim_revision_find(struct sim_deployment *deployment, int64_t number);
+struct sim_revision *sim_removal_find(struct sim_deployment *deployment, int64_t number);
 void sim_host_answered(struct bf_sim *sim, struct bf_plan_request *request);
 void sim_host_process_gone(struct sim_process *process);
 void sim_host_free(struct bf_sim *sim);

@@ -82,7 +82,9 @@ static void see_item(struct bf_sim *sim, const struct belfry_advance *advance,
 		return;
 	}
 	sim->counts.gaps += item->gap_count;
-	struct sim_revision *revision = is_whole ? sim_revision_find(deployment, number) : NULL;
+	struct sim_revision *revision = !is_whole ? NULL
+			: item->put != NULL       ? sim_revision_find(deployment, number)
+						  : sim_removal_find(deployment, number);
 	if (revision != NULL) {
 		if (revision->is_effective) {
 			sim_fail(sim, "a revision is taken once", "%s revision %lld",

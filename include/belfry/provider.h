@@ -295,7 +295,9 @@ struct belfry_provider_ops {
 	 * is final when it answers (guarantee 5). */
 	enum belfry_status (*apply)(struct belfry_provider *provider,
 			const struct belfry_schedule *schedule, struct belfry_error *err);
-	/* Required. An unknown id succeeds (T087). */
+	/* Required. Takes effect where `revision` is that of the known definition or higher; a lower one
+	 * changes nothing and answers BELFRY_OK. Leaves a tombstone of that revision, also of an unknown id:
+	 * a put that is not above it changes nothing. */
 	enum belfry_status (*remove)(struct belfry_provider *provider, struct belfry_str schedule,
 			int64_t revision, struct belfry_error *err);
 	/* Required. BELFRY_NOT_FOUND, BELFRY_KEY_REUSED. */

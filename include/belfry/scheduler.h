@@ -83,19 +83,39 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_start(
 BELFRY_API enum belfry_status belfry_scheduler_stop(struct belfry_scheduler *scheduler,
 		belfry_duration drain, struct belfry_error *err);
 
-/* Make the schedules exactly those of the iterator (provider.h), by revision. Makes no Run. */
+/* Revisions. Each apply and each remove of an id comes with a number of the program's own, and the engine
+ * keeps the highest that it knows of that id, that of a removal for seven days. An apply takes effect where its
+ * number is higher than the known one, a removal also where it is equal (it takes back what was applied under
+ * that number). Everything else is BELFRY_OK and changes nothing: it is known already, or something later is. So
+ * a call may be repeated, and one that comes late cannot undo a newer one. To apply an id again after its
+ * removal takes a number higher than the removal's; reconcile removes under the known number plus one.
+ * A program that keeps no number of its own takes the clock's microseconds at each change. With a log
+ * (options.engine.log) a line of level 3 says where a call was known already, and belfry_scheduler_state which
+ * revision is. */
+
+/* Make the schedules exactly those of the iterator (provider.h): what has a higher revision is put, what is
+ * not in it removed. Makes no Run. BELFRY_INVALID (the ids do not rise: nothing was changed), and, where the
+ * iterator has no `refused`, what the first schedule that is refused was refused with. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_reconcile(
 		struct belfry_scheduler *scheduler, struct belfry_schedule_iterator *schedules,
 		struct belfry_error *err);
 
 /* Put one schedule that is new or has a higher revision than the known one; a lower or equal revision
- * changes nothing and answers BELFRY_OK. Disabled is final when it answers.
- * BELFRY_INVALID_SCHEDULE (err->position: the byte of the rule), BELFRY_CAPACITY. */
+ * changes nothing and answers BELFRY_OK (Revisions, above). Disabled is final when it answers.
+ *
+ * schedule  borrowed; begin with BELFRY_SCHEDULE_INIT.
+ * BELFRY_INVALID_SCHEDULE (rule or zone; err->position is the byte of the rule, from 1), BELFRY_INVALID (id,
+ * revision, created_at, flags, policies or size), BELFRY_TOO_LARGE (the payload), BELFRY_CAPACITY
+ * (max_active_schedules). err->pointer says which member, as a path with the names that JSON has for it
+ * ("/policies/retry/max_attempts", "/timezone"); empty where it is none. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_apply(
 		struct belfry_scheduler *scheduler, const struct belfry_schedule *schedule,
 		struct belfry_error *err);
 
-/* Remove one; its Runs stay. An unknown id succeeds (T087). */
+/* Remove one; its Runs stay. An unknown id succeeds, and so does a revision below the known one, which
+ * removes nothing.
+ *
+ * revision  that of the last apply, or a higher one (Revisions, above); from 1. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_remove(
 		struct belfry_scheduler *scheduler, struct belfry_str schedule, int64_t revision,
 		struct belfry_error *err);

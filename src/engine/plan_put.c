@@ -148,15 +148,25 @@ static enum belfry_status begin_revision(struct bf_planner *planner,
 	return BELFRY_OK;
 }
 
+/* Is it known already, or something later? A removal may have the number of the put that it takes back. */
+static bool is_known(const struct belfry_schedule_row *row, const struct bf_plan_request *request)
+{
+	if (row == NULL) {
+		return false;
+	}
+	return request->is_remove && !row->is_removed ? row->revision > request->revision
+						      : row->revision >= request->revision;
+}
+
 static enum belfry_status plan_request(struct bf_planner *planner, struct bf_plan_request *request,
 		struct bf_planner_orders *orders)
 {
 	const struct belfry_schedule_row *row = find_row(&planner->rows, request->schedule);
-	bool is_known = row != NULL && row->revision >= request->revision;
 	struct bf_plan_note *note;
 
 	/* What is not there is removed all the same: the tombstone holds against a put that lands late. */
-	if (is_known) {
+	if (is_known(row, request)) {
+		request->known_revision = row->revision;
 		bf_planner_finish(orders, request, BELFRY_OK, planner->rows.now);
 		return BELFRY_OK;
 	}

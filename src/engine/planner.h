@@ -34,6 +34,7 @@ struct bf_plan_request {
 	bool is_open;              /* for whoever waits; not the machine's */
 	enum belfry_status status; /* answer */
 	belfry_time at;            /* answer: the instant that parts old and new */
+	int64_t known_revision; /* answer: what was known already, so that nothing was done; else 0 */
 };
 
 struct bf_planner_config {

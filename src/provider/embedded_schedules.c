@@ -4,6 +4,18 @@
 #include "calendar/advance.h"
 #include "provider/embedded_priv.h"
 
+/* Answered with OK and nothing done: whoever wonders why finds it in the log. */
+static void log_known(const struct bf_embedded *embedded, const struct bf_plan_request *request)
+{
+	if (request->status == BELFRY_OK && request->known_revision != 0) {
+		bf_log(&embedded->env, BF_LOG_DEBUG,
+				"what=%s-known-already schedule=%.*s revision=%lld known=%lld",
+				request->is_remove ? "removal" : "schedule",
+				BF_STR_ARGS(request->schedule), (long long)request->revision,
+				(long long)request->known_revision);
+	}
+}
+
 enum belfry_status bf_embedded_apply(struct belfry_provider *provider,
 		const struct belfry_schedule *schedule, struct belfry_error *err)
 {
@@ -14,6 +26,7 @@ enum belfry_status bf_embedded_apply(struct belfry_provider *provider,
 		return status;
 	}
 	bf_runtime_apply(bf_embedded_of(provider)->runtime, &put.request, 1);
+	log_known(bf_embedded_of(provider), &put.request);
 	bf_put_fini(&put);
 	return bf_embedded_explain(put.request.status, err);
 }
@@ -28,6 +41,7 @@ enum belfry_status bf_embedded_remove(struct belfry_provider *provider, struct b
 	};
 
 	bf_runtime_apply(bf_embedded_of(provider)->runtime, &request, 1);
+	log_known(bf_embedded_of(provider), &request);
 	return bf_embedded_explain(request.status, err);
 }
 

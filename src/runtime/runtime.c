@@ -437,6 +437,7 @@ void bf_runtime_apply(struct bf_runtime *runtime, struct bf_plan_request *reques
 		struct bf_message *message = bf_alloc(sizeof(*message));
 		requests[i].deadline = deadline;
 		requests[i].tries = 0;
+		requests[i].known_revision = 0;
 		if (message == NULL) {
 			requests[i].status = BELFRY_NOMEM;
 			continue;

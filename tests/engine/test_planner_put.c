@@ -43,6 +43,44 @@ static void a_lower_or_equal_revision_changes_nothing(void **state)
 	assert_int_equal(request.status, BELFRY_OK);
 }
 
+static void a_removal_takes_back_the_put_of_its_own_revision(void **state)
+{
+	struct bench *b = *state;
+	struct belfry_schedule_row rows[] = {row(b, "a", at_time(10, 5, 0))};
+	struct bf_plan_request request = {.schedule = BF_STR("a"),
+			.revision = rows[0].revision,
+			.is_remove = true,
+			.deadline = bf_boot_add(b->now, BELFRY_SECOND)};
+
+	post(b, &request);
+	answer_rows(b, rows, 1, BELFRY_TIME_NEVER);
+	const struct belfry_advance_item *item = &b->orders.advance->items[0];
+	assert_true(item->flags & BELFRY_ADVANCE_F_REMOVE);
+	assert_int_equal(item->remove_revision, rows[0].revision);
+	answer_commit(b, BELFRY_OK);
+	assert_true(is_done(b, &request));
+	assert_int_equal(request.status, BELFRY_OK);
+	assert_int_equal(request.known_revision, 0);
+}
+
+static void a_removal_below_the_known_revision_changes_nothing(void **state)
+{
+	struct bench *b = *state;
+	struct belfry_schedule_row rows[] = {row(b, "a", at_time(10, 5, 0))};
+	struct bf_plan_request request = {.schedule = BF_STR("a"),
+			.revision = 4,
+			.is_remove = true,
+			.deadline = bf_boot_add(b->now, BELFRY_SECOND)};
+
+	rows[0].revision = 5;
+	post(b, &request);
+	answer_rows(b, rows, 1, BELFRY_TIME_NEVER);
+	assert_null(b->orders.advance);
+	assert_true(is_done(b, &request));
+	assert_int_equal(request.status, BELFRY_OK);
+	assert_int_equal(request.known_revision, 5);
+}
+
 static void t087_a_removal_of_what_is_not_there_succeeds(void **state)
 {
 	struct bench *b = *state;
@@ -322,6 +360,8 @@ int run_planner_put_tests(void)
 	const struct CMUnitTest tests[] = {
 			CASE(b03_a_put_settles_the_old_revision_and_begins_strictly_after),
 			CASE(a_lower_or_equal_revision_changes_nothing),
+			CASE(a_removal_takes_back_the_put_of_its_own_revision),
+			CASE(a_removal_below_the_known_revision_changes_nothing),
 			CASE(t087_a_removal_of_what_is_not_there_succeeds),
 			CASE(t006_enabling_writes_what_passed_under_the_disable),
 			CASE(t045_a_disable_ends_what_has_not_started_and_starts_nothing),

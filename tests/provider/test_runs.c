@@ -709,6 +709,63 @@ static void t087_an_apply_of_a_deleted_definition_leaves_it_deleted(void **state
 	host_free(host, 0);
 }
 
+struct known_lines {
+	size_t puts;
+	size_t removals;
+};
+
+static void count_known(void *data, int level, const char *line)
+{
+	struct known_lines *lines = data;
+
+	assert_true(level >= 0);
+	if (strcmp(line, "what=schedule-known-already schedule=a revision=1 known=1") == 0) {
+		lines->puts++;
+	}
+	if (strcmp(line, "what=removal-known-already schedule=a revision=1 known=2") == 0) {
+		lines->removals++;
+	}
+}
+
+static bool is_known(struct host *host, const char *id)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_str ids[] = {bf_str(id)};
+	struct belfry_schedule_state *states = NULL;
+
+	assert_int_equal(belfry_scheduler_state(host->scheduler, ids, 1, &arena, &states, NULL),
+			BELFRY_OK);
+	return states[0].is_known;
+}
+
+/* Who keeps no record of numbers removes with the one that was applied. */
+static void a_removal_under_the_revision_that_was_applied_takes_effect(void **state)
+{
+	struct known_lines lines = {0};
+	struct belfry_provider_options options = host_options();
+	options.log = count_known;
+	options.log_data = &lines;
+	struct host *host = host_new_with(*state, &options);
+	struct belfry_schedule s = schedule_of("a", 1, "0 0 1 1 *");
+
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 1, NULL), BELFRY_OK);
+	assert_false(is_known(host, "a"));
+	assert_int_equal(lines.puts + lines.removals, 0);
+	/* What was removed stays away, until something newer comes. */
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	assert_false(is_known(host, "a"));
+	assert_int_equal(lines.puts, 1);
+	s.revision = 2;
+	assert_int_equal(host_apply(host, &s), BELFRY_OK);
+	assert_true(is_known(host, "a"));
+	/* A removal that is older than the definition is not of this one. */
+	assert_int_equal(belfry_scheduler_remove(host->scheduler, BF_STR("a"), 1, NULL), BELFRY_OK);
+	assert_true(is_known(host, "a"));
+	assert_int_equal(lines.removals, 1);
+	host_free(host, 0);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
 static void t071_t072_a_refused_edit_leaves_everything_as_it_was(void **state)
@@ -824,6 +881,7 @@ int run_runs_tests(void)
 			BOTH(a_lost_answer_to_run_now_makes_one_new_run),
 			BOTH(t061_t059_lists_are_stable_and_bounded),
 			BOTH(t045_t047_t048_after_a_disable_nothing_scheduled_starts),
+			BOTH(a_removal_under_the_revision_that_was_applied_takes_effect),
 			BOTH(t064_t087_remove_ends_what_has_not_started_and_is_idempotent),
 			BOTH(a_lost_answer_to_cancel_or_conclude_is_asked_for_again),
 			BOTH(what_is_not_there_is_not_found),
