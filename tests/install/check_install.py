@@ -139,9 +139,9 @@ def case_package(prefix):
     assert link.is_symlink() and link.resolve().name == f'libbelfry.so.{version}'
 
 
-def compile_example(prefix, name, how):
+def compile_example(prefix, name, how, folder='embed'):
     """As the example's own first comment says, or against the static library."""
-    source = pathlib.Path(prefix.setup['source']) / 'examples/embed' / f'{name}.c'
+    source = pathlib.Path(prefix.setup['source']) / 'examples' / folder / f'{name}.c'
     command, program = re.search(r'^ \*\s+(cc .* -o (\w+)) &&', source.read_text(), re.M).groups()
     assert f'{name}.c $(pkg-config --cflags --libs belfry)' in command, command
     (prefix.folder / f'{name}.c').write_bytes(source.read_bytes())
@@ -179,6 +179,37 @@ def watch_example(prefix, program):
         life.end(signal.SIGTERM)
     assert seen[0] < seen[1], seen
     assert store.stat().st_size > 0
+
+
+# From 2040 on, whatever the day is on which this runs: through a gap in Berlin and a fold in New York.
+CALENDAR_RULE = '{"any":[{"cron":"30 2 23-27 3 *"},{"cron":"30 1 2-6 11 *"}],"not_before":"2040-01-01T00:00:00Z"}'
+CALENDAR_ZONES = ('Europe/Berlin', 'America/New_York', 'Asia/Kathmandu')
+CALENDAR_LINE = re.compile(r'^\w{3} (\S+) (\S+) ([+-]\d\d:\d\d)  (\S+)  (\S+)$')
+
+
+def watch_calendar(prefix, program):
+    """Ten due times in each of three zones, as the installed command has them too."""
+    lines = run([program, CALENDAR_RULE], prefix.environment, prefix.folder).splitlines()
+    found = [CALENDAR_LINE.match(line).groups() for line in lines]
+    for zone in CALENDAR_ZONES:
+        answer = run([prefix.place / 'bin/belfry', 'next', CALENDAR_RULE, '--tz', zone, '-n', '10', '--json'],
+                     prefix.environment, prefix.folder)
+        told = [f'{date}T{clock}{offset}' for date, clock, offset, _, name in found if name == zone]
+        assert json.loads(answer) == {'items': told}, (told, answer)
+    assert ('2040-03-25', '03:00:00', '+02:00', '2040-03-25T01:00:00Z', 'Europe/Berlin') in found, found
+    assert ('2040-11-04', '01:30:00', '-04:00', '2040-11-04T05:30:00Z', 'America/New_York') in found, found
+    assert ('2040-03-23', '02:30:00', '+05:45', '2040-03-22T20:45:00Z', 'Asia/Kathmandu') in found, found
+
+
+def case_calendar(prefix):
+    """The calendar without anything else, with either library, and its example as C++ as well."""
+    for how in ('shared', 'static'):
+        program = compile_example(prefix, 'main', how, 'calendar')
+        assert ('belfry' in ' '.join(needed(prefix, program))) == (how == 'shared')
+        watch_calendar(prefix, program)
+    if shutil.which('c++'):
+        run(['c++', *WARNINGS, '-fsyntax-only', '-x', 'c++', 'main.c', *prefix.flags('--cflags')],
+            prefix.environment, prefix.folder)
 
 
 def case_examples(prefix):
