@@ -180,11 +180,18 @@ struct belfry_why {
 	belfry_time from;
 	belfry_time nearest_before; /* 0: none */
 	belfry_time nearest_after;  /* NEVER: none */
+	/* BELFRY_WHY_NOT_DUE: the present rule names it, and an exception leaves it out. Since 0.2 */
+	bool is_excluded;
+	struct belfry_str calendar; /* the shared calendar that does; empty: the rule itself */
 };
 
 #define BELFRY_WHY_INIT                                                                            \
 	{                                                                                          \
-		sizeof(struct belfry_why), {NULL, 0}, 0, BELFRY_WHY_RUN, 0, NULL, NULL, 0, 0, 0, 0 \
+		sizeof(struct belfry_why), {NULL, 0}, 0, BELFRY_WHY_RUN, 0, NULL, NULL, 0, 0, 0,   \
+				0, false,                                                          \
+		{                                                                                  \
+			NULL, 0                                                                    \
+		}                                                                                  \
 	}
 
 #define BELFRY_LATENESS_BUCKETS 14

@@ -159,6 +159,11 @@ static void append_time(struct bf_buf *buf, const char *before, belfry_time time
 static void append_not_due(struct bf_buf *buf, const struct belfry_why *why)
 {
 	bf_buf_appendf(buf, "not a due time of revision %lld", (long long)why->revision);
+	if (why->is_excluded && why->calendar.len > 0) {
+		bf_buf_appendf(buf, ": excluded by the calendar %.*s", BF_STR_ARGS(why->calendar));
+	} else if (why->is_excluded) {
+		bf_buf_append_text(buf, ": excluded by the rule's except");
+	}
 	append_time(buf, "; the nearest before is ", why->nearest_before);
 	append_time(buf, "; the nearest after is ", why->nearest_after);
 }

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/timefmt.h"
 #include "calendar/advance.h"
+#include "calendar/excluded.h"
 #include "model/run.h"
 #include "provider/embedded_priv.h"
 
@@ -100,8 +101,19 @@ static void answer_from(struct question *q, enum belfry_why_kind kind, belfry_ti
 	q->why->from = from;
 }
 
+/* The present revision does not name it, or names it and leaves it out. */
+static enum belfry_status answer_not_due(struct question *q)
+{
+	struct belfry_str calendar = {0};
+
+	answer_from(q, BELFRY_WHY_NOT_DUE, 0);
+	q->why->is_excluded = q->rule != NULL && bf_rule_excluded(q->rule, q->why->at, &calendar);
+	return calendar.len > 0 ? belfry_arena_copy(q->arena, calendar, &q->why->calendar)
+				: BELFRY_OK;
+}
+
 /* No Run, no ledger row: what the row itself says. */
-static void answer_by_row(struct question *q)
+static enum belfry_status answer_by_row(struct question *q)
 {
 	belfry_time at = q->why->at;
 
@@ -116,7 +128,7 @@ static void answer_by_row(struct question *q)
 		/* Nobody here can say whether it is one; it is not decided. */
 		answer_from(q, BELFRY_WHY_PENDING, 0);
 	} else if (!is_due(q, at)) {
-		answer_from(q, BELFRY_WHY_NOT_DUE, 0);
+		return answer_not_due(q);
 	} else if (q->row.idle_since != 0 && at > q->row.idle_since) {
 		answer_from(q, BELFRY_WHY_DISABLED, q->row.idle_since);
 	} else if (at > q->now) {
@@ -127,6 +139,7 @@ static void answer_by_row(struct question *q)
 		/* The present revision names it, but was not the one in force then. */
 		answer_from(q, BELFRY_WHY_NOT_DUE, 0);
 	}
+	return BELFRY_OK;
 }
 
 static enum belfry_status answer(struct question *q, struct belfry_error *err)
@@ -137,8 +150,10 @@ static enum belfry_status answer(struct question *q, struct belfry_error *err)
 		status = find_gap(q, err);
 	}
 	if (status == BELFRY_NOT_FOUND) {
-		answer_by_row(q);
-		status = BELFRY_OK;
+		status = answer_by_row(q);
+		if (status != BELFRY_OK) {
+			(void)bf_error_system(err, status, 0, "why"); /* returned below */
+		}
 	}
 	q->why->due = q->why->at;
 	q->why->revision = q->why->run != NULL ? q->why->run->revision
@@ -279,6 +294,8 @@ enum belfry_status bf_embedded_why(struct belfry_provider *provider, struct belf
 	why->run = NULL;
 	why->gap = NULL;
 	why->nearest_after = BELFRY_TIME_NEVER;
+	why->is_excluded = false;
+	why->calendar = (struct belfry_str){0};
 	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
 	if (bf_embedded_rule(q.embedded, &q.row, &q.definition, &rule, NULL) == BELFRY_OK) {
 		q.rule = rule;

@@ -17,6 +17,7 @@ int run_advance_tests(void);
 int run_dialect_tests(void);
 int run_dst_tests(void);
 int run_except_tests(void);
+int run_excluded_tests(void);
 int run_explain_tests(void);
 int run_footer_tests(void);
 int run_forecast_tests(void);

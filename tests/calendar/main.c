@@ -102,6 +102,7 @@ int main(void)
 			run_dialect_tests,
 			run_dst_tests,
 			run_except_tests,
+			run_excluded_tests,
 			run_explain_tests,
 			run_footer_tests,
 			run_forecast_tests,
