@@ -27,29 +27,6 @@ static enum belfry_status answer_view(struct bf_api_call *call, int http_status,
 	return bf_api_answer(call, http_status, &view->json, err);
 }
 
-/* label=NAME=VALUE */
-static enum belfry_status read_label(const struct bf_api_call *call,
-		struct bf_deployment_query *query, struct belfry_error *err)
-{
-	struct belfry_str text = bf_api_text(call, "label");
-	size_t equals = 0;
-
-	if (text.ptr == NULL) {
-		return BELFRY_OK;
-	}
-	while (equals < text.len && text.ptr[equals] != '=') {
-		equals++;
-	}
-	if (equals == 0 || equals == text.len) {
-		return bf_error_set(err, BELFRY_INVALID,
-				"label: \"%.*s\" is not NAME=VALUE, like label=team=ops",
-				BF_STR_ARGS(bf_api_cut(text)));
-	}
-	query->label_name = bf_str_slice(text, 0, equals);
-	query->label_value = bf_str_slice(text, equals + 1, text.len);
-	return BELFRY_OK;
-}
-
 enum belfry_status bf_api_list_deployments(struct bf_api_call *call, struct belfry_error *err)
 {
 	static const char *const names[] = {"cursor", "limit", "q", "name", "enabled", "owner",
@@ -72,7 +49,7 @@ enum belfry_status bf_api_list_deployments(struct bf_api_call *call, struct belf
 				"name: it is empty; give a whole name, or leave it out");
 	}
 	if (status == BELFRY_OK) {
-		status = read_label(call, &query, err);
+		status = bf_api_read_label(call, &query.label_name, &query.label_value, err);
 	}
 	if (status == BELFRY_OK) {
 		status = bf_api_read_int(call, "limit", &query.limit, err);

@@ -43,6 +43,12 @@ BF_MUST_CHECK enum belfry_status bf_api_read_time(const struct bf_api_call *call
 		belfry_time *value, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_api_read_bool(const struct bf_api_call *call, const char *name,
 		bool *is_there, bool *value, struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_api_read_duration(const struct bf_api_call *call,
+		const char *name, belfry_duration *value, struct belfry_error *err);
+/* label=NAME=VALUE, the value perhaps empty. */
+BF_MUST_CHECK enum belfry_status bf_api_read_label(const struct bf_api_call *call,
+		struct belfry_str *ret_name, struct belfry_str *ret_value,
+		struct belfry_error *err);
 struct belfry_str bf_api_text(const struct bf_api_call *call, const char *name);
 
 /* The guard lets both media types of JSON in; a merge patch is for PATCH alone. */
@@ -117,6 +123,7 @@ enum belfry_status bf_api_show_output(struct bf_api_call *call, struct belfry_er
 enum belfry_status bf_api_show_why(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_list_due(struct bf_api_call *call, struct belfry_error *err);
 
+enum belfry_status bf_api_forecast(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_preview(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_apply(struct bf_api_call *call, struct belfry_error *err);
 enum belfry_status bf_api_change_settings(struct bf_api_call *call, struct belfry_error *err);

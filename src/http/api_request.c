@@ -124,6 +124,44 @@ enum belfry_status bf_api_read_bool(const struct bf_api_call *call, const char *
 	return BELFRY_OK;
 }
 
+enum belfry_status bf_api_read_duration(const struct bf_api_call *call, const char *name,
+		belfry_duration *value, struct belfry_error *err)
+{
+	struct belfry_str text = bf_api_text(call, name);
+
+	if (text.ptr == NULL) {
+		return BELFRY_OK;
+	}
+	if (bf_duration_parse(text, value) != BELFRY_OK) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"%s: \"%.*s\" is not a duration like PT15M or 15m", name,
+				BF_STR_ARGS(bf_api_cut(text)));
+	}
+	return BELFRY_OK;
+}
+
+enum belfry_status bf_api_read_label(const struct bf_api_call *call, struct belfry_str *ret_name,
+		struct belfry_str *ret_value, struct belfry_error *err)
+{
+	struct belfry_str text = bf_api_text(call, "label");
+	size_t equals = 0;
+
+	if (text.ptr == NULL) {
+		return BELFRY_OK;
+	}
+	while (equals < text.len && text.ptr[equals] != '=') {
+		equals++;
+	}
+	if (equals == 0 || equals == text.len) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"label: \"%.*s\" is not NAME=VALUE, like label=team=ops",
+				BF_STR_ARGS(bf_api_cut(text)));
+	}
+	*ret_name = bf_str_slice(text, 0, equals);
+	*ret_value = bf_str_slice(text, equals + 1, text.len);
+	return BELFRY_OK;
+}
+
 enum belfry_status bf_api_check_media_type(const struct bf_api_call *call, struct belfry_error *err)
 {
 	struct belfry_str patch = BF_STR("application/merge-patch+json");

@@ -38,7 +38,7 @@ static const struct route routes[] = {
 		{BF_HTTP_METHOD_PATCH, "v1/sessions/{}", NULL},
 		{BF_HTTP_METHOD_GET, "v1/sessions/{}/events", NULL},
 		{BF_HTTP_METHOD_POST, "v1/preview", bf_api_preview},
-		{BF_HTTP_METHOD_GET, "v1/forecast", NULL},
+		{BF_HTTP_METHOD_GET, "v1/forecast", bf_api_forecast},
 		{BF_HTTP_METHOD_POST, "v1/apply", bf_api_apply},
 		{BF_HTTP_METHOD_POST, "v1/pause", NULL},
 		{BF_HTTP_METHOD_POST, "v1/resume", NULL},

@@ -127,6 +127,12 @@ def words_in(path, name):
     return set(re.findall(r'"(\w+)"', re.search(rf'{name}\[\] = \{{(.*?)\}};', text, re.S)[1]))
 
 
+def test_the_reasons_of_forecasts_are_those_that_are_given():
+    text = (belfry.ROOT / 'src' / 'host' / 'forecast.c').read_text()
+    reason = SCHEMAS['ForecastProposal']['properties']['reason']['anyOf'][0]
+    assert set(reason['properties']['code']['enum']) == set(re.findall(r'\[BF_LOAD_(\w+)\] = ', text))
+
+
 def test_the_words_of_policies_are_those_that_are_read():
     policies = SCHEMAS['Policies']['properties']
     read = 'src/host/deployment_read.c'
@@ -204,6 +210,8 @@ def test_real_answers_of_every_operation_are_what_the_document_says(server, rece
 
     judge.ask('POST', '/v1/preview', {'rule': {'cron': '30 2 31 * *'}, 'timezone': 'Europe/Berlin', 'n': 20,
                                       'from': '2026-01-01T00:00:00Z', 'dst': {'gap': 'shift', 'fold': 'last'}}, expect=200)
+    for query in ('', '?from=2030-01-01T00:00:00Z&hours=2&bucket=PT1H', '?q=a&label=team%3Dops'):
+        judge.ask('GET', '/v1/forecast' + query, expect=200)
     judge.ask('PATCH', '/v1/settings', {'grace': 'PT2M', 'keep_runs': 7, 'max_active_schedules': None}, expect=200)
     deployments = [{'name': 'c', 'rule': {'cron': NEVER}, 'target': hook}, {'name': 'a', 'rule': {'every': 'PT1H'}, 'target': hook}]
     judge.ask('POST', '/v1/apply?dry_run=true', {'deployments': deployments}, expect=200)

@@ -285,9 +285,9 @@ def test_what_is_not_there_is_not_found(shared_server, path):
 
 
 LATER = [('POST', '/v1/deployments/{}/backfill'), ('PUT', '/v1/deployments/{}/occurrences/2030-01-01T00:00:00Z'),
-         ('GET', '/v1/sessions/{}'), ('GET', '/v1/forecast'),
+         ('GET', '/v1/sessions/{}'),
          ('POST', '/v1/pause'), ('POST', '/v1/resume'),
-         ('GET', '/v1/calendars'), ('GET', '/v1/owners'), ('GET', '/v1/tokens'), ('GET', '/v1/audit'),
+         ('GET', '/v1/owners'), ('GET', '/v1/tokens'), ('GET', '/v1/audit'),
          ('GET', '/v1/replicas'), ('POST', '/v1/login'), ('POST', '/v1/logout')]
 
 

@@ -77,7 +77,7 @@ static void put_random_cron(struct bf_buf *text, uint64_t *seed)
 
 static void put_random_rule(struct bf_buf *text, uint64_t *seed)
 {
-	switch (walk_random(seed, 8)) {
+	switch (walk_random(seed, 9)) {
 	case 0:
 		bf_buf_append_text(text,
 				"{\"every\":\"PT7M30S\",\"anchor\":\"2011-01-01T00:00:00Z\"}");
@@ -91,6 +91,13 @@ static void put_random_rule(struct bf_buf *text, uint64_t *seed)
 		bf_buf_append_text(text,
 				"{\"not_before\":\"2026-03-08T06:59:30Z\",\"not_after\":"
 				"\"2026-10-25T00:59:59.5Z\",\"cron\":\"");
+		put_random_cron(text, seed);
+		bf_buf_append_text(text, "\"}");
+		return;
+	case 3:
+		bf_buf_append_text(text,
+				"{\"except\":[\"2026-03-08\",{\"cron\":\"*/4 1-2 * * *\"},"
+				"\"2026-10-25T00:00:00Z\"],\"cron\":\"");
 		put_random_cron(text, seed);
 		bf_buf_append_text(text, "\"}");
 		return;

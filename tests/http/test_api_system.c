@@ -160,10 +160,9 @@ static void what_a_later_version_offers_is_said_to_be_so(void **state)
 	static const struct {
 		const char *method;
 		const char *path;
-	} rows[] = {{"GET", "/v1/forecast"}, {"POST", "/v1/pause"}, {"POST", "/v1/resume"},
-			{"GET", "/v1/calendars/x"}, {"GET", "/v1/owners"}, {"GET", "/v1/tokens"},
-			{"GET", "/v1/audit"}, {"GET", "/v1/replicas"}, {"POST", "/v1/login"},
-			{"POST", "/v1/logout"}, {"GET", "/v1/sessions/x"},
+	} rows[] = {{"POST", "/v1/pause"}, {"POST", "/v1/resume"}, {"GET", "/v1/owners"},
+			{"GET", "/v1/tokens"}, {"GET", "/v1/audit"}, {"GET", "/v1/replicas"},
+			{"POST", "/v1/login"}, {"POST", "/v1/logout"}, {"GET", "/v1/sessions/x"},
 			{"GET", "/v1/sessions/x/events"}, {"PATCH", "/v1/sessions/x"},
 			{"POST", "/v1/deployments/" NONE "/backfill"},
 			{"PUT", "/v1/deployments/" NONE "/occurrences/x"}, {"POST", "/v1/tokens"}};
