@@ -25,6 +25,21 @@ static void ask(const struct belfry_rule *rule)
 	}
 }
 
+/* Words never fail, and are bounded. */
+static void tell(const struct belfry_rule *rule)
+{
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_explanation told = BELFRY_EXPLANATION_INIT;
+
+	fuzz_require(belfry_rule_explain(rule, INT64_C(1767225600) * BELFRY_SECOND, &arena,
+				     &told) == BELFRY_OK);
+	fuzz_require(told.sentence.len > 0 && told.sentence.len <= 2048);
+	for (size_t i = 0; i < told.warning_count; i++) {
+		fuzz_require(told.warnings[i].text.len > 0 && told.warnings[i].text.len <= 2048);
+	}
+	belfry_arena_fini(&arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
@@ -46,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			&rule, &err);
 	if (status == BELFRY_OK) {
 		ask(rule);
+		tell(rule);
 		belfry_rule_free(rule);
 	} else {
 		fuzz_require(status == BELFRY_INVALID_SCHEDULE && err.message[0] != '\0');

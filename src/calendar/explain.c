@@ -13,7 +13,8 @@
 #include "base/timefmt.h"
 #include "calendar/civil.h"
 
-#define PARTS_SHOWN_MAX 3 /* and one more: "1 more rule" is no shorter */
+#define PARTS_SHOWN_MAX 3   /* and one more: "1 more rule" is no shorter */
+#define PARTS_BYTES     900 /* beyond the first part, which is told in any case */
 #define TIMES_SHOWN_MAX 4
 #define TIMES_SHOWN     2 /* of more than that, at the beginning */
 
@@ -189,18 +190,63 @@ static struct belfry_str join_parts(struct bf_speech *speech, const struct belfr
 	if (shown == count) {
 		return text;
 	}
-	return bf_say_two(speech, BF_SAY_MORE_RULES, text,
-			bf_say_number(speech, (int)(count - shown)));
+	return count - shown == 1 ? bf_say_one(speech, BF_SAY_ONE_MORE_RULE, text)
+				  : bf_say_two(speech, BF_SAY_MORE_RULES, text,
+						    bf_say_number(speech, (int)(count - shown)));
 }
 
-/* All parts, with the zone and the common window behind them. */
-static struct belfry_str say_parts(struct bf_speech *speech, const struct belfry_rule *rule)
+/* How many of the parts are told: the first, and others as long as they are few and short. */
+static size_t count_shown(const struct belfry_str *parts, size_t count)
+{
+	size_t most = count <= PARTS_SHOWN_MAX + 1 ? count : PARTS_SHOWN_MAX;
+	size_t bytes = parts[0].len;
+	size_t shown = 1;
+
+	while (shown < most && bytes + parts[shown].len <= PARTS_BYTES) {
+		bytes += parts[shown++].len;
+	}
+	return shown;
+}
+
+/* What all parts share is told once, behind the zone. */
+struct common {
+	bool has_window;
+	struct window window;
+	bool has_excepts;
+};
+
+static struct common find_common(const struct belfry_rule *rule)
+{
+	struct common common = {.has_excepts = true};
+
+	common.has_window = find_common_window(rule, &common.window);
+	for (size_t i = 1; i < rule->count; i++) {
+		common.has_excepts = common.has_excepts &&
+				rule->parts[i].excepts == rule->parts[0].excepts;
+	}
+	return common;
+}
+
+static struct belfry_str say_whole_part(struct bf_speech *speech, const struct belfry_rule *rule,
+		belfry_time now, const struct bf_part *part, const struct common *common)
+{
+	struct belfry_str said = say_part(speech, rule, part);
+
+	if (!common->has_window && part->kind != BF_PART_AT) {
+		said = with_window(speech, rule, said, window_of(part));
+	}
+	return common->has_excepts
+			? said
+			: bf_explain_with_excepts(speech, rule, now, said, part->excepts);
+}
+
+/* All parts, with the zone and what they share behind them. */
+static struct belfry_str say_parts(struct bf_speech *speech, const struct belfry_rule *rule,
+		belfry_time now)
 {
 	struct belfry_str parts[PARTS_SHOWN_MAX + 1];
-	struct window common = {BF_RULE_FIRST_TIME, BF_RULE_LAST_TIME};
-	bool is_common = find_common_window(rule, &common);
+	struct common common = find_common(rule);
 	size_t count = 0;
-	struct belfry_str zone = bf_explain_zone(speech, bf_str(rule->zone->name));
 
 	for (size_t i = 0; i < rule->count; i++) {
 		const struct bf_part *part = &rule->parts[i];
@@ -208,19 +254,23 @@ static struct belfry_str say_parts(struct bf_speech *speech, const struct belfry
 			continue;
 		}
 		if (count < BF_COUNT(parts)) {
-			bool has_own = !is_common && part->kind != BF_PART_AT;
-			struct belfry_str said = say_part(speech, rule, part);
-			parts[count] = has_own ? with_window(speech, rule, said, window_of(part))
-					       : said;
+			parts[count] = say_whole_part(speech, rule, now, part, &common);
 		}
 		count++;
 	}
 	BF_ASSERT(count > 0); /* a rule has a due time */
-	size_t shown = count <= BF_COUNT(parts) ? count : PARTS_SHOWN_MAX;
+	size_t shown = count_shown(parts, count);
 	struct belfry_str text = bf_say_two(speech,
 			count == 1 ? BF_SAY_IN_ZONE : BF_SAY_ALL_IN_ZONE,
-			join_parts(speech, parts, shown, count), zone);
-	return is_common ? with_window(speech, rule, text, common) : text;
+			join_parts(speech, parts, shown, count),
+			bf_explain_zone(speech, bf_str(rule->zone->name)));
+	if (common.has_window) {
+		text = with_window(speech, rule, text, common.window);
+	}
+	text = bf_explain_with_limits(speech, rule, text);
+	return common.has_excepts
+			? bf_explain_with_excepts(speech, rule, now, text, rule->parts[0].excepts)
+			: text;
 }
 
 static struct belfry_str with_next(struct bf_speech *speech, const struct belfry_rule *rule,
@@ -279,7 +329,7 @@ enum belfry_status belfry_rule_explain(const struct belfry_rule *rule, belfry_ti
 	struct bf_warnings warnings = {.count = 0};
 
 	now = BF_MIN(BF_MAX(now, BF_RULE_FIRST_TIME), BF_RULE_LAST_TIME);
-	struct belfry_str text = with_next(&speech, rule, now, say_parts(&speech, rule));
+	struct belfry_str text = with_next(&speech, rule, now, say_parts(&speech, rule, now));
 	bf_explain_warnings(&speech, rule, now, &warnings);
 	if (speech.is_failed || belfry_arena_copy(arena, text, &answer.sentence) != BELFRY_OK ||
 			copy_warnings(arena, &warnings, &answer) != BELFRY_OK) {

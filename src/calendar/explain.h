@@ -14,6 +14,11 @@ struct bf_clock_phrase {
 struct bf_clock_phrase bf_explain_clock(struct bf_speech *speech, const struct bf_cron *cron,
 		bool has_all_days);
 
+/* The clock of an expression that leaves out: "at 09:30", "between 12:00 and 12:59"; empty for the whole
+ * day. */
+struct belfry_str bf_explain_covered(struct bf_speech *speech, const struct bf_cron *cron,
+		bool has_all_days);
+
 /* The days of an expression: "on the last Friday of the month"; empty for all days where nothing need
  * be said. after_every: it stands behind "every 5 minutes". */
 struct belfry_str bf_explain_days(struct bf_speech *speech, const struct bf_cron *cron,
@@ -43,9 +48,20 @@ struct belfry_str bf_explain_due(struct bf_speech *speech, const struct belfry_r
 		belfry_time now, belfry_time due);
 /* "every 90 minutes". */
 struct belfry_str bf_explain_period(struct bf_speech *speech, belfry_duration period);
+/* "90 minutes". */
+struct belfry_str bf_explain_amount(struct bf_speech *speech, belfry_duration amount);
 /* Local time of an instant, as if UTC. */
 belfry_time bf_explain_local(const struct belfry_rule *rule, belfry_time time);
 struct belfry_str bf_explain_date(struct bf_speech *speech, belfry_time local);
+
+/* --- limits (explain_limits.c) --- */
+
+/* The phrase with what its exceptions leave out from `now` on; the phrase alone where that is nothing. */
+struct belfry_str bf_explain_with_excepts(struct bf_speech *speech, const struct belfry_rule *rule,
+		belfry_time now, struct belfry_str phrase, const struct bf_except_set *excepts);
+/* The phrase with what limits the rule as a whole: max_fires and spread. */
+struct belfry_str bf_explain_with_limits(struct bf_speech *speech, const struct belfry_rule *rule,
+		struct belfry_str phrase);
 
 /* --- warnings --- */
 

@@ -456,10 +456,9 @@ static struct bf_clock_phrase say_fixed(struct bf_speech *speech, const struct c
 	return phrase;
 }
 
-struct bf_clock_phrase bf_explain_clock(struct bf_speech *speech, const struct bf_cron *cron,
-		bool has_all_days)
+static struct clock clock_of(const struct bf_cron *cron, bool has_all_days)
 {
-	const struct clock clock = {
+	return (struct clock){
 			.cron = cron,
 			.seconds = cron->seconds,
 			.minutes = cron->minutes,
@@ -468,6 +467,12 @@ struct bf_clock_phrase bf_explain_clock(struct bf_speech *speech, const struct b
 			.minute = only_member(cron->minutes),
 			.has_all_days = has_all_days,
 	};
+}
+
+struct bf_clock_phrase bf_explain_clock(struct bf_speech *speech, const struct bf_cron *cron,
+		bool has_all_days)
+{
+	const struct clock clock = clock_of(cron, has_all_days);
 
 	if (cron->is_fixed) {
 		return say_fixed(speech, &clock);
@@ -477,4 +482,20 @@ struct bf_clock_phrase bf_explain_clock(struct bf_speech *speech, const struct b
 	}
 	return clock.minute >= 0 ? say_one_minute(speech, &clock)
 				 : say_several_minutes(speech, &clock);
+}
+
+struct belfry_str bf_explain_covered(struct bf_speech *speech, const struct bf_cron *cron,
+		bool has_all_days)
+{
+	struct bf_cron minutes = *cron;
+
+	if (cron->seconds != ALL_SECONDS) {
+		return bf_explain_clock(speech, cron, has_all_days).text;
+	}
+	if (cron->minutes == ALL_MINUTES) {
+		const struct clock clock = clock_of(cron, has_all_days);
+		return say_hours(speech, &clock);
+	}
+	minutes.seconds = 1; /* whole minutes are told like minutes */
+	return bf_explain_clock(speech, &minutes, has_all_days).text;
 }

@@ -232,12 +232,14 @@ struct belfry_str bf_explain_week_days(struct bf_speech *speech, const struct bf
 
 static void put_before_last(struct bf_speech *speech, uint32_t set, struct items *items)
 {
-	for (int before = 30; before >= 2; before--) {
-		if ((set >> before & 1u) != 0) {
-			put(items,
-					bf_say_one(speech, BF_SAY_DAYS_BEFORE_LAST,
-							bf_say_ordinal(speech, before)));
-		}
+	uint32_t others = set & ~3u;
+
+	if (others != 0) {
+		put(items,
+				bf_say_one(speech,
+						bf_set_count(others) == 1 ? BF_SAY_NTH_BEFORE_LAST
+									  : BF_SAY_NTHS_BEFORE_LAST,
+						bf_say_set(speech, others, bf_say_ordinal)));
 	}
 	if ((set & 2u) != 0) {
 		put(items, bf_say(speech, BF_SAY_DAY_BEFORE_LAST, NULL));

@@ -190,11 +190,11 @@ static struct belfry_str say_unit(struct bf_speech *speech, enum bf_phrase one, 
 }
 
 /* Hours, minutes and seconds, those that there are: for what no single unit tells well. */
-static struct belfry_str say_units(struct bf_speech *speech, belfry_duration period)
+static struct belfry_str say_units(struct bf_speech *speech, belfry_duration amount)
 {
 	struct belfry_str items[3];
 	size_t count = 0;
-	int64_t second = period / BELFRY_SECOND;
+	int64_t second = amount / BELFRY_SECOND;
 
 	if (second >= 3600) {
 		items[count++] = say_unit(speech, BF_SAY_ONE_HOUR, BF_SAY_HOURS, second / 3600);
@@ -203,7 +203,7 @@ static struct belfry_str say_units(struct bf_speech *speech, belfry_duration per
 		items[count++] = say_unit(speech, BF_SAY_ONE_MINUTE, BF_SAY_MINUTES,
 				second / 60 % 60);
 	}
-	int us = (int)(period % BELFRY_SECOND);
+	int us = (int)(amount % BELFRY_SECOND);
 	if (us == 0 && second % 60 != 0) {
 		items[count++] = say_unit(speech, BF_SAY_ONE_SECOND, BF_SAY_SECONDS, second % 60);
 	} else if (us != 0) {
@@ -213,23 +213,37 @@ static struct belfry_str say_units(struct bf_speech *speech, belfry_duration per
 	return bf_say_list(speech, BF_SAY_AND, items, count);
 }
 
+struct belfry_str bf_explain_amount(struct bf_speech *speech, belfry_duration amount)
+{
+	int64_t second = amount / BELFRY_SECOND;
+
+	if (amount % BELFRY_DAY == 0 && amount > BELFRY_DAY) {
+		return bf_say_one(speech, BF_SAY_LONG_DAYS, say_long(speech, amount / BELFRY_DAY));
+	}
+	if (amount % (3600 * BELFRY_SECOND) == 0) {
+		return say_unit(speech, BF_SAY_ONE_HOUR, BF_SAY_HOURS, second / 3600);
+	}
+	if (amount % (60 * BELFRY_SECOND) == 0 && second / 60 <= SAID_ALONE_MAX) {
+		return say_unit(speech, BF_SAY_ONE_MINUTE, BF_SAY_MINUTES, second / 60);
+	}
+	if (amount % BELFRY_SECOND == 0 && second <= SAID_ALONE_MAX) {
+		return say_unit(speech, BF_SAY_ONE_SECOND, BF_SAY_SECONDS, second);
+	}
+	return say_units(speech, amount);
+}
+
 struct belfry_str bf_explain_period(struct bf_speech *speech, belfry_duration period)
 {
-	int64_t second = period / BELFRY_SECOND;
-
-	if (period % BELFRY_DAY == 0 && period > BELFRY_DAY) {
-		return bf_say_one(speech, BF_SAY_EVERY_DAYS, say_long(speech, period / BELFRY_DAY));
+	if (period == 3600 * BELFRY_SECOND) {
+		return bf_say(speech, BF_SAY_EVERY_HOUR, NULL);
 	}
-	if (period % (3600 * BELFRY_SECOND) == 0) {
-		return say_unit(speech, BF_SAY_EVERY_HOUR, BF_SAY_EVERY_HOURS, second / 3600);
+	if (period == 60 * BELFRY_SECOND) {
+		return bf_say(speech, BF_SAY_EVERY_MINUTE, NULL);
 	}
-	if (period % (60 * BELFRY_SECOND) == 0 && second / 60 <= SAID_ALONE_MAX) {
-		return say_unit(speech, BF_SAY_EVERY_MINUTE, BF_SAY_EVERY_MINUTES, second / 60);
+	if (period == BELFRY_SECOND) {
+		return bf_say(speech, BF_SAY_EVERY_SECOND, NULL);
 	}
-	if (period % BELFRY_SECOND == 0 && second <= SAID_ALONE_MAX) {
-		return say_unit(speech, BF_SAY_EVERY_SECOND, BF_SAY_EVERY_SECONDS, second);
-	}
-	return bf_say_one(speech, BF_SAY_EVERY, say_units(speech, period));
+	return bf_say_one(speech, BF_SAY_EVERY, bf_explain_amount(speech, period));
 }
 
 /* --- zones --- */

@@ -339,6 +339,15 @@ static int64_t touched_second(const struct bf_part *part, const struct change *c
 	return BF_CRON_NEVER;
 }
 
+/* Exceptions of an expression are looked at by its search; those of instants are when they are read. */
+static bool is_left_out(const struct belfry_rule *rule, const struct bf_part *part,
+		const struct bf_due_local *due)
+{
+	return part->kind == BF_PART_AT &&
+			bf_except_find(part->excepts, rule->zone, due->first * BELFRY_SECOND) !=
+			NULL;
+}
+
 /* Whether the part names a fixed time that the change touches; says so. */
 static bool is_touched(struct warner *w, const struct bf_part *part, const struct change *change)
 {
@@ -351,8 +360,11 @@ static bool is_touched(struct warner *w, const struct bf_part *part, const struc
 			local >= change->to || local < BF_FIRST_SECOND || local > BF_LAST_SECOND) {
 		return false;
 	}
-	/* Another change may undo this one. */
 	struct bf_due_local due = bf_due_local(&both, local);
+	if (is_left_out(w->rule, part, &due)) {
+		return false;
+	}
+	/* Another change may undo this one. */
 	if (change->is_gap && due.is_missing) {
 		warn_of_gap(w, change, local);
 		return true;

@@ -19,6 +19,7 @@ int run_dst_tests(void);
 int run_except_tests(void);
 int run_excluded_tests(void);
 int run_explain_tests(void);
+int run_explain_any_tests(void);
 int run_footer_tests(void);
 int run_forecast_tests(void);
 int run_golden_tests(void);
@@ -48,5 +49,9 @@ void check_rule(const char *text, const char *zone, const char *from, const char
 
 /* The rule must be refused: position of the fault (-1: none), and words of the message. */
 void check_refused(const char *text, const char *zone, int64_t position, const char *words);
+
+/* The rule in words, as told at `now`; it must be one, and there must be words (test_explain.c). */
+void explain_at(const char *text, const char *zone, const char *now, struct belfry_arena *arena,
+		struct belfry_explanation *ret);
 
 #endif

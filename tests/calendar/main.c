@@ -104,6 +104,7 @@ int main(void)
 			run_except_tests,
 			run_excluded_tests,
 			run_explain_tests,
+			run_explain_any_tests,
 			run_footer_tests,
 			run_forecast_tests,
 			run_golden_tests,
