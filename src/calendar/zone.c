@@ -164,10 +164,21 @@ static void index_zone(struct bf_zone *zone)
 	}
 }
 
-static enum belfry_status fill_zone(struct bf_zone *zone, const struct bf_tzif *tzif,
+/* A file without one has rules for no time. */
+static enum belfry_status read_footer(const struct bf_tzif *tzif, struct bf_footer *ret_footer,
 		struct belfry_error *err)
 {
-	struct bf_footer footer;
+	*ret_footer = (struct bf_footer){.has_dst = false};
+	if (tzif->footer.len > 0 && bf_footer_parse(tzif->footer, ret_footer) != BELFRY_OK) {
+		return bf_error_system(err, BELFRY_CORRUPT, 0,
+				"zone data: a footer not understood");
+	}
+	return BELFRY_OK;
+}
+
+static enum belfry_status fill_zone(struct bf_zone *zone, const struct bf_tzif *tzif,
+		const struct bf_footer *footer, struct belfry_error *err)
+{
 	enum belfry_status status = put_table(zone, tzif, err);
 
 	if (status != BELFRY_OK) {
@@ -178,14 +189,16 @@ static enum belfry_status fill_zone(struct bf_zone *zone, const struct bf_tzif *
 					       : BF_ZONE_BEGIN;
 	zone->settled = begin;
 	if (tzif->footer.len > 0) {
-		if (bf_footer_parse(tzif->footer, &footer) != BELFRY_OK) {
-			return bf_error_system(err, BELFRY_CORRUPT, 0,
-					"zone data: a footer not understood");
-		}
-		put_footer(zone, &footer, begin);
+		put_footer(zone, footer, begin);
 	}
 	index_zone(zone);
 	return BELFRY_OK;
+}
+
+/* Spans at most: what lies before all changes, each change, and what the footer writes. */
+static size_t room_for(const struct bf_tzif *tzif, const struct bf_footer *footer)
+{
+	return 1 + tzif->change_count + 1 + (footer->has_dst ? 2 * (FOOTER_YEARS + 4) : 0);
 }
 
 BF_CLEANUP_POINTER(zone, struct bf_zone, bf_zone_free)
@@ -194,8 +207,12 @@ enum belfry_status bf_zone_new(struct belfry_str name, const unsigned char *byte
 		struct bf_zone **ret_zone, struct belfry_error *err)
 {
 	struct bf_tzif tzif;
+	struct bf_footer footer;
 	enum belfry_status status = bf_tzif_open(bytes, len, &tzif, err);
 
+	if (status == BELFRY_OK) {
+		status = read_footer(&tzif, &footer, err);
+	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -203,7 +220,7 @@ enum belfry_status bf_zone_new(struct belfry_str name, const unsigned char *byte
 	if (zone == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
 	}
-	size_t room = tzif.change_count + 2 * (FOOTER_YEARS + 4);
+	size_t room = room_for(&tzif, &footer);
 	atomic_init(&zone->references, 1);
 	zone->name = bf_str_dup(name);
 	zone->starts = bf_alloc_array(room + 1, sizeof(*zone->starts));
@@ -211,7 +228,7 @@ enum belfry_status bf_zone_new(struct belfry_str name, const unsigned char *byte
 	if (zone->name == NULL || zone->starts == NULL || zone->offsets == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "%s", belfry_status_text(BELFRY_NOMEM));
 	}
-	status = fill_zone(zone, &tzif, err);
+	status = fill_zone(zone, &tzif, &footer, err);
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -246,28 +263,39 @@ bool bf_zone_equal(const struct bf_zone *a, const struct bf_zone *b)
 }
 
 /* The last span that starts at or before `at`; low does, high + 1 does not. */
-static inline uint32_t find_span(const struct bf_zone *zone, int64_t at)
+static uint32_t search(const int64_t *starts, uint32_t low, uint32_t high, int64_t at)
 {
-	int64_t bucket = (at - BUCKET_ORIGIN) >> BF_ZONE_BUCKET_SHIFT;
-	uint32_t low = 0;
-	uint32_t high = zone->count - 1;
-
-	if (bucket >= BF_ZONE_BUCKETS) {
-		low = zone->buckets[BF_ZONE_BUCKETS];
-	} else if (bucket >= 0) {
-		low = zone->buckets[bucket];
-		high = zone->buckets[bucket + 1];
-	} else {
-		high = zone->buckets[0];
-	}
 	while (low < high) {
 		uint32_t middle = (low + high + 1) / 2;
-		if (zone->starts[middle] <= at) {
+		if (starts[middle] <= at) {
 			low = middle;
 		} else {
 			high = middle - 1;
 		}
 	}
+	return low;
+}
+
+/* Nearly every bucket has two changes at most. Then both are compared without a branch, which no
+ * processor could foresee; behind the last span stands BF_ZONE_END, which is never reached. */
+static inline uint32_t find_span(const struct bf_zone *zone, int64_t at)
+{
+	int64_t bucket = (at - BUCKET_ORIGIN) >> BF_ZONE_BUCKET_SHIFT;
+	const int64_t *starts = zone->starts;
+
+	if (bucket < 0) {
+		return search(starts, 0, zone->buckets[0], at);
+	}
+	if (bucket >= BF_ZONE_BUCKETS) {
+		return search(starts, zone->buckets[BF_ZONE_BUCKETS], zone->count - 1, at);
+	}
+	uint32_t low = zone->buckets[bucket];
+	uint32_t high = zone->buckets[bucket + 1];
+	if (high - low > 2) {
+		return search(starts, low, high, at);
+	}
+	low += starts[low + 1] <= at ? 1 : 0;
+	low += starts[low + 1] <= at ? 1 : 0;
 	return low;
 }
 

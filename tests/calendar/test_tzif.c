@@ -1,6 +1,8 @@
 /* TZif files: versions, footers, odd tables; and hostile bytes, which are refused or read, never more. */
 #include "cases.h"
 
+#include <time.h>
+
 #include "base/alloc.h"
 #include "calendar/civil.h"
 #include "calendar/due.h"
@@ -261,6 +263,176 @@ static void flipped_bytes_are_refused_or_read(void **state)
 	assert_in_range(read, 1, 19999);
 }
 
+/* Each count of both headers, with values that are too large, too small, or overflow when multiplied. */
+static void counts_that_do_not_fit_are_refused(void **state)
+{
+	static const uint32_t values[] = {0, 1, 2, 255, 256, 257, 2048, 2049, 4096, 4097, 65535,
+			65536, 0x1fffffff, 0x20000000, 0x7fffffff, 0x80000000, 0xfffffffe,
+			0xffffffff};
+	BF_CLEANUP(bf_buf_fini) struct bf_buf file = {0};
+
+	(void)state;
+	tzif_read_system("Europe/Berlin", &file);
+	size_t second = 44;
+	while (memcmp(file.ptr + second, "TZif", 4) != 0) {
+		second++;
+	}
+	for (size_t place = 0; place < 12; place++) {
+		char *count = file.ptr + (place < 6 ? 20 : second + 20) + place % 6 * 4;
+		char kept[4];
+		memcpy(kept, count, sizeof(kept));
+		for (size_t i = 0; i < BF_COUNT(values); i++) {
+			struct bf_zone *zone = NULL;
+			for (int byte = 0; byte < 4; byte++) {
+				count[byte] = (char)(values[i] >> (24 - 8 * byte));
+			}
+			bool is_same = memcmp(kept, count, sizeof(kept)) == 0;
+			assert_int_equal(open_copy(file.ptr, file.len, &zone),
+					is_same ? BELFRY_OK : BELFRY_CORRUPT);
+			bf_zone_free(zone);
+		}
+		memcpy(count, kept, sizeof(kept));
+	}
+}
+
+/* Every byte of a small file, with values at the edges: nothing but a status, or a zone that answers. */
+static void each_byte_may_be_anything(void **state)
+{
+	static const int values[] = {0x00, 0x01, 0x0a, 0x30, 0x7f, 0x80, 0xfe, 0xff};
+	static const char *const names[] = {"Etc/GMT+5", "Asia/Tokyo", "Africa/Cairo"};
+	uint64_t seed = 9636;
+
+	(void)state;
+	for (size_t n = 0; n < BF_COUNT(names); n++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf file = {0};
+		tzif_read_system(names[n], &file);
+		for (size_t i = 0; i < file.len; i++) {
+			char kept = file.ptr[i];
+			for (size_t v = 0; v < BF_COUNT(values); v++) {
+				struct bf_zone *zone = NULL;
+				file.ptr[i] = (char)values[v];
+				if (open_copy(file.ptr, file.len, &zone) == BELFRY_OK) {
+					use_zone(zone, &seed);
+					bf_zone_free(zone);
+				}
+			}
+			file.ptr[i] = kept;
+		}
+	}
+}
+
+/* Footers cut, doubled and with characters exchanged. */
+static void footers_of_any_kind_are_refused_or_read(void **state)
+{
+	static const char *const footers[] = {"CET-1CEST,M3.5.0,M10.5.0/3",
+			"<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "EST5EDT,0/0,J365/25",
+			"AAA24BBB-24,J1/-167,J365/167:59:59"};
+	static const char alphabet[] = "0123456789MJ,./:+-<>ABC\n \x80";
+	uint64_t seed = 2026;
+	size_t read = 0;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		const char *footer = footers[(size_t)round % BF_COUNT(footers)];
+		char text[128] = "";
+		size_t len = strlen(footer);
+		memcpy(text, footer, len);
+		for (int i = 0; i < 1 + round % 3; i++) {
+			text[next_random(&seed) % len] =
+					alphabet[next_random(&seed) % (sizeof(alphabet) - 1)];
+		}
+		if (round % 5 == 0) {
+			text[next_random(&seed) % len] = '\0';
+		}
+		BF_CLEANUP(bf_buf_fini) struct bf_buf file = {0};
+		struct bf_zone *zone = NULL;
+		struct tzif_spec spec = {'3', one_change, round % 2 == 0 ? 1 : 0, two_offsets, 2,
+				text, 0};
+		tzif_build(&spec, &file);
+		if (open_copy(file.ptr, file.len, &zone) == BELFRY_OK) {
+			use_zone(zone, &seed);
+			bf_zone_free(zone);
+			read++;
+		}
+	}
+	assert_in_range(read, 1000, 19000);
+}
+
+/* ---- what a hostile file costs ----------------------------------------------------------------- */
+
+/* Time on the processor that reading takes; the least of many. */
+static int64_t cost_ns(const struct bf_buf *file)
+{
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; i < 60; i++) {
+		struct bf_zone *zone = NULL;
+		struct timespec before;
+		struct timespec after;
+		assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before), 0);
+		enum belfry_status status = bf_zone_new(BF_STR("Test/Zone"),
+				(const unsigned char *)file->ptr, file->len, &zone, NULL);
+		assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after), 0);
+		assert_true(status == BELFRY_OK || status == BELFRY_CORRUPT);
+		bf_zone_free(zone);
+		int64_t spent = (after.tv_sec - before.tv_sec) * INT64_C(1000000000) +
+				(after.tv_nsec - before.tv_nsec);
+		least = BF_MIN(least, spent);
+	}
+	return least;
+}
+
+/* As many changes as are taken, `step` seconds apart, each to another offset. */
+static void build_full(int64_t start, int64_t step, const char *footer, struct bf_buf *ret_file)
+{
+	static struct tzif_change changes[BF_TZIF_CHANGES_MAX];
+	int32_t offsets[256];
+
+	for (size_t i = 0; i < BF_COUNT(offsets); i++) {
+		offsets[i] = (int32_t)i * 60;
+	}
+	for (size_t i = 0; i < BF_COUNT(changes); i++) {
+		changes[i] = (struct tzif_change){start + (int64_t)i * step,
+				(unsigned char)(i % BF_COUNT(offsets))};
+	}
+	struct tzif_spec spec = {'2', changes, BF_COUNT(changes), offsets, BF_COUNT(offsets),
+			footer, 0};
+	tzif_build(&spec, ret_file);
+}
+
+static void no_file_costs_much_more_than_a_real_one(void **state)
+{
+	static const char *const real[] = {"America/New_York", "Europe/Berlin", "Asia/Jerusalem",
+			"Africa/Casablanca", "Pacific/Auckland"};
+	static const int64_t steps[] = {1, 5400, 43200, 1500000, 43200000};
+	BF_CLEANUP(bf_buf_fini) struct bf_buf longest = {0};
+	int64_t usual = 0;
+	int64_t worst = 0;
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(real); i++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf file = {0};
+		tzif_read_system(real[i], &file);
+		usual = BF_MAX(usual, cost_ns(&file));
+	}
+	for (size_t i = 0; i < BF_COUNT(steps); i++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf file = {0};
+		build_full(-2000000000, steps[i], "CET-1CEST,M3.5.0,M10.5.0/3", &file);
+		worst = BF_MAX(worst, cost_ns(&file));
+	}
+	struct tzif_spec spec = {'2', NULL, 0, two_offsets, 1, "", 0};
+	tzif_build(&spec, &longest);
+	longest.len--;
+	while (longest.len < BF_TZIF_BYTES_MAX - 3) {
+		bf_buf_append_byte(&longest, 'A');
+	}
+	bf_buf_append_text(&longest, "0\n");
+	worst = BF_MAX(worst, cost_ns(&longest));
+	print_message("the worst costs %d hundredths of the worst real one\n",
+			(int)(worst * 100 / usual));
+	assert_true(worst < 5 * usual);
+}
+
 int run_tzif_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +446,10 @@ int run_tzif_tests(void)
 			cmocka_unit_test(what_cannot_be_is_refused),
 			cmocka_unit_test(every_truncation_is_refused),
 			cmocka_unit_test(flipped_bytes_are_refused_or_read),
+			cmocka_unit_test(counts_that_do_not_fit_are_refused),
+			cmocka_unit_test(each_byte_may_be_anything),
+			cmocka_unit_test(footers_of_any_kind_are_refused_or_read),
+			cmocka_unit_test(no_file_costs_much_more_than_a_real_one),
 	};
 
 	return cmocka_run_group_tests_name("tzif", tests, NULL, NULL);
