@@ -2,7 +2,8 @@
  *
  * The first byte chooses dialect and policies, the rest is the text. Besides memory errors it looks for
  * broken promises: a refusal has words and a position within the text, answers rise strictly, and what
- * was answered is answered again from one microsecond before. */
+ * was answered is answered again from one microsecond before; what is printed is taken again, prints the same
+ * and has the same due times; every rule can be told in words. */
 #include <belfry/calendar.h>
 
 #include "base/json.h"
@@ -40,6 +41,42 @@ static void tell(const struct belfry_rule *rule)
 	belfry_arena_fini(&arena);
 }
 
+static struct belfry_rule *make(struct belfry_str text, const struct belfry_rule_options *options)
+{
+	struct belfry_rule *rule;
+
+	fuzz_require(belfry_rule_new(zones, text, BF_STR("Europe/Berlin"), options, &rule, NULL) ==
+			BELFRY_OK);
+	return rule;
+}
+
+static void compare(const struct belfry_rule *a, const struct belfry_rule *b)
+{
+	belfry_time due[2] = {INT64_C(1767225600) * BELFRY_SECOND,
+			INT64_C(1767225600) * BELFRY_SECOND};
+
+	for (int i = 0; i < 8; i++) {
+		enum belfry_status status = belfry_rule_next(a, due[0], &due[0]);
+		fuzz_require(belfry_rule_next(b, due[1], &due[1]) == status && due[0] == due[1]);
+	}
+}
+
+static void print(const struct belfry_rule *rule, const struct belfry_rule_options *options)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_str once;
+	struct belfry_str twice;
+
+	if (belfry_rule_print(rule, &arena, &once) != BELFRY_OK) {
+		return; /* too long */
+	}
+	struct belfry_rule *again = make(once, options);
+	fuzz_require(belfry_rule_print(again, &arena, &twice) == BELFRY_OK);
+	fuzz_require(bf_str_equal(once, twice));
+	compare(rule, again);
+	belfry_rule_free(again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
@@ -62,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (status == BELFRY_OK) {
 		ask(rule);
 		tell(rule);
+		print(rule, &options);
 		belfry_rule_free(rule);
 	} else {
 		fuzz_require(status == BELFRY_INVALID_SCHEDULE && err.message[0] != '\0');

@@ -94,6 +94,17 @@ enum belfry_rule_class {
 /* Pure, never blocks. */
 BELFRY_API enum belfry_rule_class belfry_rule_class(const struct belfry_rule *rule);
 
+/* Write the rule as text in its one canonical form: cron text where it is a cron expression and nothing else,
+ * else compact JSON with unions side by side, and local times of windows, lists and exceptions as instants.
+ * A rule made of that text, in the same zone and under the same options, has the same due times and prints the
+ * same text.
+ *
+ * ret_text  borrowed from the arena until it is reset or ended; a NUL stands behind it
+ * BELFRY_OK; BELFRY_TOO_LARGE (a union whose parts have exceptions of their own can print more than
+ * BELFRY_RULE_BYTES); BELFRY_NOMEM; BELFRY_INVALID (a pointer is NULL). Never blocks. */
+BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_print(const struct belfry_rule *rule,
+		struct belfry_arena *arena, struct belfry_str *ret_text);
+
 struct belfry_forecast_options {
 	size_t size;
 	belfry_time from;           /* counts; not before the year 1 */

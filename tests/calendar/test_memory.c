@@ -43,11 +43,43 @@ static void every_failed_allocation_is_a_status(void **state)
 	assert_true(sweep("{\"any\":[{\"at\":[\"2026-12-24T18:00:00\",\"2026-12-25T18:00:00\"]},"
 			  "{\"every\":\"PT30M\",\"not_before\":\"2026-01-01T00:00:00\"},"
 			  "{\"any\":[{\"cron\":\"@daily\"}]}]}") >= 20);
+	assert_true(sweep("{\"any\":[{\"every\":\"1h\"},{\"cron\":\"0 9 * * *\"}],\"except\":["
+			  "\"2026-12-25\",{\"cron\":\"* 1 * * *\"},{\"calendar\":\"x\","
+			  "\"except\":[\"2026-12-24T09:00:00\",{\"cron\":\"* * 1 1 *\"}]}]}") >=
+			30);
+}
+
+/* The same for what a rule is printed and told with. */
+static void every_failed_allocation_of_a_text_is_a_status(void **state)
+{
+	static const char *const texts[] = {"30 2 * * 1-5",
+			"{\"any\":[{\"cron\":\"0 9 * * *\",\"except\":[\"2026-12-25\","
+			"{\"cron\":\"* * * 1 *\"}]},{\"at\":\"2026-12-24T18:00:00\"},{\"every\":\"1d\","
+			"\"except\":[{\"calendar\":\"x\",\"except\":[\"2026-12-26T09:00:00\"]}]}],"
+			"\"spread\":\"PT1M\"}"};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(texts); i++) {
+		struct belfry_rule *rule = new_rule(texts[i], "Europe/Berlin");
+		bool has_fired = true;
+		for (int64_t call = 1; has_fired; call++) {
+			BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+			struct belfry_str text;
+			bf_fault_arm(bf_alloc_fault(), call, 1);
+			enum belfry_status status = belfry_rule_print(rule, &arena, &text);
+			has_fired = bf_fault_fired(bf_alloc_fault()) > 0;
+			bf_fault_arm(bf_alloc_fault(), 0, 0);
+			assert_int_equal(status, has_fired ? BELFRY_NOMEM : BELFRY_OK);
+		}
+		belfry_rule_free(rule);
+	}
 }
 
 static void an_answer_allocates_nothing(void **state)
 {
-	struct belfry_rule *rule = new_rule("*/7 1-5 L,15W 2,10 1#2", "Europe/Berlin");
+	struct belfry_rule *rule = new_rule("{\"cron\":\"*/7 1-5 L,15W 2,10 1#2\","
+					    "\"except\":[{\"cron\":\"* 3 * * *\"}]}",
+			"Europe/Berlin");
 	belfry_time due = 0;
 
 	(void)state;
@@ -68,6 +100,7 @@ int run_memory_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 			cmocka_unit_test(every_failed_allocation_is_a_status),
+			cmocka_unit_test(every_failed_allocation_of_a_text_is_a_status),
 			cmocka_unit_test(an_answer_allocates_nothing),
 	};
 
