@@ -1,4 +1,4 @@
-/* `belfry apply`: deployments declared in files, in YAML or JSON. Reads the files, says where in them
+/* `belfry apply`: deployments, and the calendars that they share, declared in files, in YAML or JSON. Reads the files, says where in them
  * something is wrong, and leaves all else to the server. */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -16,20 +16,31 @@ struct place {
 	size_t line; /* 0: not known */
 };
 
-/* What the files declare. */
-struct set {
-	json_t *deployments; /* owned */
-	json_t *seen;        /* owned: name -> index */
+/* What the files declare of one kind. */
+struct declared {
+	json_t *items; /* owned */
+	json_t *seen;  /* owned: name -> index */
 	struct place *places;
 	size_t place_capacity;
+};
+
+struct set {
+	struct declared deployments;
+	struct declared calendars;
 	bool has_document; /* an empty list is a set too */
 };
 
+static void declared_fini(struct declared *declared)
+{
+	json_decref(declared->items);
+	json_decref(declared->seen);
+	bf_free(declared->places);
+}
+
 static void set_fini(struct set *set)
 {
-	json_decref(set->deployments);
-	json_decref(set->seen);
-	bf_free(set->places);
+	declared_fini(&set->deployments);
+	declared_fini(&set->calendars);
 }
 
 static enum belfry_status no_memory(struct belfry_error *err)
@@ -47,7 +58,7 @@ static enum belfry_status refuse_at(struct place place, const char *words, struc
 	return BELFRY_INVALID;
 }
 
-static enum belfry_status refuse_twice(const struct set *set, struct belfry_str name,
+static enum belfry_status refuse_twice(const struct declared *set, struct belfry_str name,
 		struct place place, size_t first, struct belfry_error *err)
 {
 	char words[160];
@@ -58,19 +69,14 @@ static enum belfry_status refuse_twice(const struct set *set, struct belfry_str 
 	return refuse_at(place, words, err);
 }
 
-static enum belfry_status put_one(struct set *set, json_t *deployment, struct place place,
-		struct belfry_error *err)
+static enum belfry_status put_one(struct declared *set, json_t *item, struct place place,
+		const char *words, struct belfry_error *err)
 {
-	struct belfry_str name = bf_member(deployment, "name");
-	size_t index = json_array_size(set->deployments);
+	struct belfry_str name = bf_member(item, "name");
+	size_t index = json_array_size(set->items);
 
-	if (!json_is_object(deployment)) {
-		return refuse_at(place,
-				"a deployment is a mapping with name, rule and target; several stand in a list below deployments:",
-				err);
-	}
 	if (name.len == 0) {
-		return refuse_at(place, "a deployment needs a name, which is text", err);
+		return refuse_at(place, words, err);
 	}
 	const json_t *first = json_object_getn(set->seen, name.ptr, name.len);
 	if (first != NULL) {
@@ -79,37 +85,77 @@ static enum belfry_status put_one(struct set *set, json_t *deployment, struct pl
 	if (BF_GROW(set->places, set->place_capacity, index + 1) != BELFRY_OK ||
 			json_object_setn_new(set->seen, name.ptr, name.len,
 					json_integer((json_int_t)index)) != 0 ||
-			json_array_append(set->deployments, deployment) != 0) {
+			json_array_append(set->items, item) != 0) {
 		return no_memory(err);
 	}
 	set->places[index] = place;
 	return BELFRY_OK;
 }
 
-/* A document: one deployment, or {"deployments": [...]}. */
+static enum belfry_status put_deployment(struct set *set, json_t *item, struct place place,
+		struct belfry_error *err)
+{
+	if (!json_is_object(item)) {
+		return refuse_at(place,
+				"a deployment is a mapping with name, rule and target; several stand in a list below deployments:",
+				err);
+	}
+	return put_one(&set->deployments, item, place, "a deployment needs a name, which is text",
+			err);
+}
+
+static enum belfry_status put_calendar(struct set *set, json_t *item, struct place place,
+		struct belfry_error *err)
+{
+	if (!json_is_object(item)) {
+		return refuse_at(place, "a calendar is a mapping with name and except", err);
+	}
+	return put_one(&set->calendars, item, place, "a calendar needs a name, which is text", err);
+}
+
+typedef enum belfry_status (*put_item_fn)(struct set *set, json_t *item, struct place place,
+		struct belfry_error *err);
+
+static enum belfry_status put_list(struct set *set, const json_t *list, put_item_fn put_item,
+		struct bf_yaml *yaml, const char *file, struct belfry_error *err)
+{
+	enum belfry_status status = BELFRY_OK;
+
+	for (size_t i = 0; i < json_array_size(list) && status == BELFRY_OK; i++) {
+		json_t *item = json_array_get(list, i);
+		struct place own = {file, bf_yaml_line(yaml, item)};
+
+		status = put_item(set, item, own, err);
+	}
+	return status;
+}
+
+static bool is_list(const json_t *value)
+{
+	return value == NULL || json_is_array(value) || json_is_null(value);
+}
+
+/* A document: one deployment, or {"deployments": [...], "calendars": [...]} or one of the two. */
 static enum belfry_status put_document(struct set *set, json_t *document, struct bf_yaml *yaml,
 		const char *file, struct belfry_error *err)
 {
-	json_t *list = json_object_get(document, "deployments");
+	const json_t *deployments = json_object_get(document, "deployments");
+	const json_t *calendars = json_object_get(document, "calendars");
 	struct place place = {file, bf_yaml_line(yaml, document)};
+	size_t known = (deployments != NULL ? 1u : 0u) + (calendars != NULL ? 1u : 0u);
 
 	set->has_document = true;
-	if (list == NULL) {
-		return put_one(set, document, place, err);
+	if (known == 0) {
+		return put_deployment(set, document, place, err);
 	}
-	if (json_object_size(document) != 1 || !(json_is_array(list) || json_is_null(list))) {
-		return refuse_at(place, "deployments: must be a list, and stand alone", err);
+	if (json_object_size(document) != known || !is_list(deployments) || !is_list(calendars)) {
+		return refuse_at(place,
+				"deployments: and calendars: each must be a list, and they stand alone",
+				err);
 	}
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_t *item = json_array_get(list, i);
-		struct place own = {file, bf_yaml_line(yaml, item)};
-		enum belfry_status status = put_one(set, item, own, err);
-
-		if (status != BELFRY_OK) {
-			return status;
-		}
-	}
-	return BELFRY_OK;
+	enum belfry_status status = put_list(set, calendars, put_calendar, yaml, file, err);
+	return status == BELFRY_OK ? put_list(set, deployments, put_deployment, yaml, file, err)
+				   : status;
 }
 
 static enum belfry_status read_one(struct set *set, const char *file, struct belfry_error *err)
@@ -138,9 +184,12 @@ static enum belfry_status read_set(const struct bf_args *args, struct set *set,
 	enum belfry_status status = BELFRY_OK;
 	const char *file;
 
-	set->deployments = json_array();
-	set->seen = json_object();
-	if (set->deployments == NULL || set->seen == NULL) {
+	set->deployments.items = json_array();
+	set->deployments.seen = json_object();
+	set->calendars.items = json_array();
+	set->calendars.seen = json_object();
+	if (set->deployments.items == NULL || set->deployments.seen == NULL ||
+			set->calendars.items == NULL || set->calendars.seen == NULL) {
 		return no_memory(err);
 	}
 	for (size_t i = 0; (file = bf_args_word(args, i)) != NULL && status == BELFRY_OK; i++) {
@@ -150,7 +199,8 @@ static enum belfry_status read_set(const struct bf_args *args, struct set *set,
 }
 
 /* Says in each item where it stands. */
-static enum belfry_status put_places(const struct set *set, json_t *items, struct belfry_error *err)
+static enum belfry_status put_places(const struct declared *set, json_t *items,
+		struct belfry_error *err)
 {
 	for (size_t i = 0; i < json_array_size(items); i++) {
 		json_t *item = json_array_get(items, i);
@@ -167,15 +217,40 @@ static enum belfry_status put_places(const struct set *set, json_t *items, struc
 	return BELFRY_OK;
 }
 
-static enum belfry_status show(struct bf_cli *cli, json_t *items, bool is_dry_run, bool is_done,
+/* For people: "calendar NAME" in front of the deployments. */
+static enum belfry_status put_rows(const json_t *calendars, json_t *items, json_t *rows,
 		struct belfry_error *err)
 {
+	for (size_t i = 0; i < json_array_size(calendars); i++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf name = {0};
+		BF_CLEANUP(bf_cleanup_json) json_t *row = json_copy(json_array_get(calendars, i));
+
+		bf_buf_appendf(&name, "calendar %.*s", BF_STR_ARGS(bf_member(row, "name")));
+		if (bf_buf_status(&name) != BELFRY_OK ||
+				json_object_set_new(row, "name",
+						bf_json_new_str(bf_buf_str(&name))) != 0 ||
+				json_array_append(rows, row) != 0) {
+			return no_memory(err);
+		}
+	}
+	return json_array_extend(rows, items) == 0 ? BELFRY_OK : no_memory(err);
+}
+
+static enum belfry_status show(struct bf_cli *cli, const struct bf_apply_set *sent, json_t *items,
+		bool is_dry_run, bool is_done, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *rows = json_array();
+
 	if (!cli->is_json) {
-		return bf_apply_show(cli, items, is_dry_run, is_done, err);
+		enum belfry_status status = put_rows(sent->calendar_items, items, rows, err);
+
+		return status == BELFRY_OK ? bf_apply_show(cli, rows, is_dry_run, is_done, err)
+					   : status;
 	}
 	BF_CLEANUP(bf_cleanup_json)
-	json_t *answer = json_pack("{s:b, s:b, s:o, s:O}", "dry_run", is_dry_run, "done", is_done,
-			"counts", bf_apply_counts(items), "items", items);
+	json_t *answer = json_pack("{s:b, s:b, s:o, s:O, s:O*}", "dry_run", is_dry_run, "done",
+			is_done, "counts", bf_apply_counts(items), "items", items, "calendars",
+			sent->calendar_items);
 	return bf_cli_put_json(cli, answer, err);
 }
 
@@ -197,6 +272,7 @@ static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *ar
 		struct belfry_error *err)
 {
 	BF_CLEANUP(set_fini) struct set set = {0};
+	BF_CLEANUP(bf_apply_set_fini) struct bf_apply_set sent = {0};
 	BF_CLEANUP(bf_cleanup_json) json_t *items = NULL;
 	bool is_dry_run = bf_args_has(args, "dry-run");
 	bool is_done = false;
@@ -209,19 +285,24 @@ static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *ar
 		status = bf_error_set(err, BELFRY_INVALID,
 				"there is no deployment in it: `belfry export` shows the form");
 	}
+	sent.deployments = set.deployments.items;
+	sent.calendars = set.calendars.items;
 	if (status == BELFRY_OK) {
-		status = bf_apply_send(cli, set.deployments,
+		status = bf_apply_send(cli, &sent,
 				is_dry_run ? BF_APPLY_LOOK : BF_APPLY_LOOK_AND_DO, &items, &is_done,
 				err);
 	}
 	if (status == BELFRY_OK) {
-		status = put_places(&set, items, err);
+		status = put_places(&set.deployments, items, err);
+	}
+	if (status == BELFRY_OK) {
+		status = put_places(&set.calendars, sent.calendar_items, err);
 	}
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	cli->exit_status = bf_apply_count(items, "refused") > 0 ? 1 : 0;
-	return show(cli, items, is_dry_run, is_done, err);
+	cli->exit_status = bf_apply_is_refused(&sent, items) ? 1 : 0;
+	return show(cli, &sent, items, is_dry_run, is_done, err);
 }
 
 static const struct bf_option options[] = {
@@ -237,7 +318,8 @@ const struct bf_command bf_command_apply = {
 		.path = "apply",
 		.synopsis = "FILE... [--dry-run]",
 		.summary = "Make and change deployments as files declare them",
-		.details = "A file is YAML or JSON: one deployment a document, or a list below deployments:.\n"
+		.details = "A file is YAML or JSON: one deployment a document, or lists below deployments:\n"
+			   "and calendars: (shared calendars; they come first).\n"
 			   "Each is matched by its name and becomes what the file says; a member that is not\n"
 			   "named gets its default, but enabled, which stays. Where one is refused nothing is\n"
 			   "changed, and the exit status is 1. FILE - is standard input.",

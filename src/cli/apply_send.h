@@ -12,13 +12,25 @@ enum bf_apply_mode {
 	BF_APPLY_LOOK_AND_DO
 };
 
-/* Sends `deployments` (an array) in parts, as large as the server takes, with progress on a terminal.
+/* What is sent, and what is answered of its calendars. */
+struct bf_apply_set {
+	const json_t *deployments; /* an array, borrowed */
+	const json_t *calendars;   /* the same; NULL or empty: none */
+	json_t *calendar_items;    /* owned: one for each; NULL: none were sent */
+};
+
+void bf_apply_set_fini(struct bf_apply_set *set);
+
+/* Sends the deployments in parts, as large as the server takes, with progress on a terminal.
  * A refusal of single deployments is an answer: *ret_items (json_decref) has one item for each, in order,
  * with an outcome (interface.md). *ret_is_done: they were sent to be carried out, and what is not refused
  * is there. */
-BF_MUST_CHECK enum belfry_status bf_apply_send(struct bf_cli *cli, const json_t *deployments,
+BF_MUST_CHECK enum belfry_status bf_apply_send(struct bf_cli *cli, struct bf_apply_set *set,
 		enum bf_apply_mode mode, json_t **ret_items, bool *ret_is_done,
 		struct belfry_error *err);
+
+/* Was one of the deployments (`items`) or of the calendars refused? */
+bool bf_apply_is_refused(const struct bf_apply_set *set, const json_t *items);
 
 /* How many items have this outcome. */
 size_t bf_apply_count(const json_t *items, const char *outcome);

@@ -1,6 +1,8 @@
-/* `belfry export`: deployments as a file that `belfry apply` takes. Goes page by page, and writes as it
- * goes. */
+/* `belfry export`: deployments as a file that `belfry apply` takes, and the calendars that they share.
+ * Goes page by page, and writes as it goes; calendars come last, since which of them are needed is known
+ * then. */
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -14,12 +16,14 @@ struct exporter {
 	struct bf_cli *cli;
 	bool is_json;
 	json_t *grace; /* owned; the server's default, NULL: not known */
+	json_t *names; /* owned: of calendars that rules name */
 	size_t count;
 };
 
 static void exporter_fini(struct exporter *exporter)
 {
 	json_decref(exporter->grace);
+	json_decref(exporter->names);
 }
 
 static enum belfry_status no_memory(struct belfry_error *err)
@@ -66,6 +70,108 @@ static enum belfry_status write_one(const struct exporter *exporter, const json_
 	return BELFRY_OK;
 }
 
+/* --- calendars --- */
+
+static bool note_calendars(struct exporter *exporter, const json_t *except)
+{
+	bool is_ok = true;
+
+	for (size_t i = 0; i < json_array_size(except) && is_ok; i++) {
+		struct belfry_str name = bf_member(json_array_get(except, i), "calendar");
+
+		is_ok = name.len == 0 ||
+				json_object_setn_new(exporter->names, name.ptr, name.len,
+						json_true()) == 0;
+	}
+	return is_ok;
+}
+
+/* Each level of a rule may name some. */
+static enum belfry_status note_rule(struct exporter *exporter, const json_t *rule,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_free_pointer) const json_t **row = NULL;
+	size_t capacity = 0;
+	size_t count = 1;
+	bool is_ok = BF_GROW(row, capacity, 1) == BELFRY_OK;
+
+	if (is_ok) {
+		row[0] = rule;
+	}
+	for (size_t at = 0; at < count && is_ok; at++) {
+		const json_t *any = json_object_get(row[at], "any");
+
+		is_ok = note_calendars(exporter, json_object_get(row[at], "except")) &&
+				BF_GROW(row, capacity, count + json_array_size(any)) == BELFRY_OK;
+		for (size_t i = 0; i < json_array_size(any) && is_ok; i++) {
+			row[count++] = json_array_get(any, i);
+		}
+	}
+	return is_ok ? BELFRY_OK : no_memory(err);
+}
+
+/* All of them, also those that no rule names. */
+static enum belfry_status note_all(struct exporter *exporter, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *items = NULL;
+	enum belfry_status status = bf_client_list(exporter->cli, "/v1/calendars", 0, &items, err);
+
+	for (size_t i = 0; status == BELFRY_OK && i < json_array_size(items); i++) {
+		struct belfry_str name = bf_member(json_array_get(items, i), "name");
+
+		if (json_object_setn_new(exporter->names, name.ptr, name.len, json_true()) != 0) {
+			status = no_memory(err);
+		}
+	}
+	return status;
+}
+
+static enum belfry_status write_calendar(struct exporter *exporter, const char *name, bool is_first,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *shape = NULL;
+	BF_CLEANUP(bf_cleanup_json) json_t *file = NULL;
+	enum belfry_status status = bf_resolve_get(exporter->cli, "calendars", bf_str(name), &shape,
+			err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	const json_t *words = json_object_get(shape, "description");
+	file = json_pack("{s:O, s:O*, s:O}", "name", json_object_get(shape, "name"), "description",
+			json_is_string(words) ? words : NULL, "except",
+			json_object_get(shape, "except"));
+	if (exporter->is_json) {
+		(void)fputs(is_first ? ",\"calendars\":[" : ",", exporter->cli->out);
+	} else {
+		(void)fputs(is_first ? "calendars:\n" : "", exporter->cli->out);
+	}
+	return file != NULL ? write_one(exporter, file, err) : no_memory(err);
+}
+
+static enum belfry_status export_calendars(struct exporter *exporter, struct belfry_error *err)
+{
+	enum belfry_status status = BELFRY_OK;
+	const char *name;
+	json_t *unused;
+	bool is_first = true;
+
+	json_object_foreach(exporter->names, name, unused)
+	{
+		(void)unused;
+		if (status == BELFRY_OK) {
+			status = write_calendar(exporter, name, is_first, err);
+		}
+		is_first = false;
+	}
+	if (exporter->is_json && !is_first) {
+		(void)fputs("]", exporter->cli->out);
+	}
+	return status;
+}
+
+/* --- deployments --- */
+
 /* One whose stored content cannot be read has no rule: a file of it would not bring it back. */
 static enum belfry_status export_one(struct exporter *exporter, const json_t *shape,
 		struct belfry_error *err)
@@ -88,7 +194,8 @@ static enum belfry_status export_one(struct exporter *exporter, const json_t *sh
 	put_separator(exporter);
 	status = write_one(exporter, file, err);
 	exporter->count++;
-	return status;
+	return status == BELFRY_OK ? note_rule(exporter, json_object_get(shape, "rule"), err)
+				   : status;
 }
 
 static enum belfry_status export_items(struct exporter *exporter, const json_t *items,
@@ -139,12 +246,12 @@ static enum belfry_status export_named(struct exporter *exporter, const struct b
 	return status == BELFRY_OK ? export_items(exporter, found, err) : status;
 }
 
-static void put_end(const struct exporter *exporter)
+static void put_end_of_deployments(const struct exporter *exporter)
 {
 	bool is_empty = exporter->count == 0;
 
 	if (exporter->is_json) {
-		(void)fputs(is_empty ? "{\"deployments\":[]}\n" : "]}\n", exporter->cli->out);
+		(void)fputs(is_empty ? "{\"deployments\":[]" : "]", exporter->cli->out);
 	} else if (is_empty) {
 		(void)fputs("deployments: []\n", exporter->cli->out);
 	}
@@ -162,12 +269,22 @@ static enum belfry_status run_export(struct bf_cli *cli, const struct bf_args *a
 		return status;
 	}
 	exporter.is_json = format == 1;
-	ask_grace(&exporter);
-	status = bf_args_word(args, 0) != NULL ? export_named(&exporter, args, err)
-					       : export_all(&exporter, err);
-	if (status == BELFRY_OK) {
-		put_end(&exporter);
+	exporter.names = json_object();
+	if (exporter.names == NULL) {
+		return no_memory(err);
 	}
+	ask_grace(&exporter);
+	bool is_all = bf_args_word(args, 0) == NULL;
+	status = is_all ? export_all(&exporter, err) : export_named(&exporter, args, err);
+	if (status == BELFRY_OK && is_all) {
+		status = note_all(&exporter, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	put_end_of_deployments(&exporter);
+	status = export_calendars(&exporter, err);
+	(void)fputs(exporter.is_json && status == BELFRY_OK ? "}\n" : "", cli->out);
 	return status;
 }
 
@@ -180,8 +297,9 @@ const struct bf_command bf_command_export = {
 		.path = "export",
 		.synopsis = "[DEPLOYMENT]... [--format yaml|json]",
 		.summary = "Write deployments as a file for `belfry apply`",
-		.details = "Without DEPLOYMENT all of them. Left out is what is read-only, and what is the\n"
-			   "default anyway. `belfry export | belfry apply --dry-run -` shows no change.",
+		.details = "Without DEPLOYMENT all of them, and all shared calendars; else those that they name.\n"
+			   "Left out is what is read-only, and what is the default anyway.\n"
+			   "`belfry export | belfry apply --dry-run -` shows no change.",
 		.example = "belfry export > deployments.yaml\nbelfry export morning-brief --format json",
 		.options = options,
 		.max_words = 1000,

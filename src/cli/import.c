@@ -170,8 +170,9 @@ static enum belfry_status put_answers(json_t *items, const json_t *answers,
 
 static enum belfry_status ask(struct import *import, struct belfry_error *err)
 {
-	enum belfry_status status = bf_apply_send(import->cli, import->local.deployments,
-			BF_APPLY_LOOK, &import->items, &import->is_done, err);
+	struct bf_apply_set set = {.deployments = import->local.deployments};
+	enum belfry_status status = bf_apply_send(import->cli, &set, BF_APPLY_LOOK, &import->items,
+			&import->is_done, err);
 
 	import->is_asked = status == BELFRY_OK;
 	for (size_t i = 0; status == BELFRY_OK && i < json_array_size(import->items); i++) {
@@ -192,7 +193,8 @@ static enum belfry_status apply(struct import *import, struct belfry_error *err)
 	if (json_array_size(good) == 0) {
 		return BELFRY_OK;
 	}
-	enum belfry_status status = bf_apply_send(import->cli, good, BF_APPLY_DO, &answers,
+	struct bf_apply_set set = {.deployments = good};
+	enum belfry_status status = bf_apply_send(import->cli, &set, BF_APPLY_DO, &answers,
 			&import->is_done, err);
 	return status == BELFRY_OK ? put_answers(import->items, answers, err) : status;
 }

@@ -17,13 +17,11 @@
 #include "host/deployments_priv.h"
 #include "host/host_priv.h"
 
-enum outcome { CREATED, CHANGED, UNCHANGED, REFUSED, OUTCOME_COUNT };
-
 static const char *const outcome_names[] = {"created", "changed", "unchanged", "refused"};
 
 struct item {
 	const json_t *body;
-	enum outcome outcome;
+	enum bf_apply_outcome outcome;
 	char id[BELFRY_ID_TEXT_BYTES]; /* empty: none yet */
 	int64_t revision;
 	json_t *changes; /* these are owned; NULL: empty, null */
@@ -37,21 +35,30 @@ struct set {
 	bool is_dry_run;
 	struct item *items;
 	size_t count;
+	struct bf_apply_calendars calendars;
 	json_t *names;              /* of the items so far */
 	enum belfry_status refused; /* of the first that is; OK: none is */
 	struct belfry_error first;
 };
 
+/* As it was before the plan. */
+static void item_reset(struct item *item)
+{
+	json_decref(item->changes);
+	json_decref(item->appears);
+	json_decref(item->vanishes);
+	json_decref(item->error);
+	*item = (struct item){.body = item->body};
+}
+
 static void set_fini(struct set *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		json_decref(set->items[i].changes);
-		json_decref(set->items[i].appears);
-		json_decref(set->items[i].vanishes);
-		json_decref(set->items[i].error);
+		item_reset(&set->items[i]);
 	}
 	bf_free(set->items);
 	json_decref(set->names);
+	bf_apply_calendars_fini(&set->calendars);
 }
 
 static enum belfry_status no_memory(struct belfry_error *err)
@@ -61,7 +68,7 @@ static enum belfry_status no_memory(struct belfry_error *err)
 
 /* --- refusals --- */
 
-static json_t *new_error(const struct belfry_error *why)
+json_t *bf_apply_new_error(const struct belfry_error *why)
 {
 	struct bf_json_writer w;
 	json_t *object = NULL;
@@ -79,23 +86,27 @@ static json_t *new_error(const struct belfry_error *why)
 	return bf_json_writer_end(&w, &object) == BELFRY_OK ? object : NULL;
 }
 
-/* The first one is the whole request's answer, with its place in the body. */
-static void keep_first(struct set *set, size_t index, const struct belfry_error *why)
+void bf_apply_place_error(struct belfry_error *err, const char *name, size_t index)
 {
 	char inner[BELFRY_ERROR_POINTER_BYTES];
 
+	memcpy(inner, err->pointer, sizeof(inner));
+	int len = snprintf(err->pointer, sizeof(err->pointer), "/%s/%zu", name, index);
+	size_t room = sizeof(err->pointer) - 1 - (size_t)len;
+	struct belfry_str rest = bf_str_slice(bf_str(inner), 0, room); /* a long one is cut */
+	memcpy(err->pointer + len, rest.ptr, rest.len);
+	err->pointer[(size_t)len + rest.len] = '\0';
+}
+
+/* The first one is the whole request's answer, with its place in the body. */
+static void keep_first(struct set *set, size_t index, const struct belfry_error *why)
+{
 	if (set->refused != BELFRY_OK) {
 		return;
 	}
 	set->refused = why->status;
 	set->first = *why;
-	memcpy(inner, why->pointer, sizeof(inner));
-	int len = snprintf(set->first.pointer, sizeof(set->first.pointer), "/deployments/%zu",
-			index);
-	size_t room = sizeof(set->first.pointer) - 1 - (size_t)len;
-	struct belfry_str rest = bf_str_slice(bf_str(inner), 0, room); /* a long one is cut */
-	memcpy(set->first.pointer + len, rest.ptr, rest.len);
-	set->first.pointer[(size_t)len + rest.len] = '\0';
+	bf_apply_place_error(&set->first, "deployments", index);
 	bf_error_prefix(&set->first, "item %zu: ", index + 1);
 }
 
@@ -106,14 +117,13 @@ static enum belfry_status refuse(struct set *set, size_t index, enum belfry_stat
 	struct item *item = &set->items[index];
 
 	why->status = status;
-	item->outcome = REFUSED;
-	item->error = new_error(why);
+	item->outcome = BF_APPLY_REFUSED;
+	item->error = bf_apply_new_error(why);
 	keep_first(set, index, why);
 	return item->error != NULL ? BELFRY_OK : BELFRY_NOMEM;
 }
 
-/* Does the failure speak of this item alone? */
-static bool is_of_item(enum belfry_status status)
+bool bf_apply_is_of_item(enum belfry_status status)
 {
 	enum belfry_class class = belfry_status_class(status);
 
@@ -175,10 +185,10 @@ static enum belfry_status compare(struct set *set, struct item *item,
 		status = write_content(old, &before);
 	}
 	if (status == BELFRY_OK && json_equal(before, after)) {
-		item->outcome = UNCHANGED;
+		item->outcome = BF_APPLY_UNCHANGED;
 		return BELFRY_OK;
 	}
-	item->outcome = old != NULL ? CHANGED : CREATED;
+	item->outcome = old != NULL ? BF_APPLY_CHANGED : BF_APPLY_CREATED;
 	if (status == BELFRY_OK) {
 		status = bf_apply_list_due(set->host, old, changed, &item->appears,
 				&item->vanishes);
@@ -211,7 +221,8 @@ static enum belfry_status plan(struct set *set, struct item *item, struct belfry
 		return status;
 	}
 	changed.created_at = is_new ? env->wall(env->data) : old.created_at;
-	status = bf_deployment_check(set->host, &changed, err);
+	struct bf_calendar_overlay overlay = bf_apply_calendars_overlay(&set->calendars);
+	status = bf_deployment_check(set->host, &overlay, &changed, err);
 	return status == BELFRY_OK ? compare(set, item, is_new ? NULL : &old, &changed, err)
 				   : status;
 }
@@ -221,7 +232,7 @@ static enum belfry_status plan_all(struct set *set, struct belfry_error *err)
 	for (size_t i = 0; i < set->count; i++) {
 		struct belfry_error why = {0};
 		enum belfry_status status = plan(set, &set->items[i], &why);
-		if (status != BELFRY_OK && is_of_item(status)) {
+		if (status != BELFRY_OK && bf_apply_is_of_item(status)) {
 			status = refuse(set, i, status, &why) == BELFRY_OK ? BELFRY_OK
 									   : no_memory(&why);
 		}
@@ -244,7 +255,7 @@ static enum belfry_status carry_out(struct set *set, struct item *item, struct b
 	if (body == NULL) {
 		return no_memory(err);
 	}
-	enum belfry_status status = item->outcome == CREATED
+	enum belfry_status status = item->outcome == BF_APPLY_CREATED
 			? bf_deployments_create(set->host, body, &view, err)
 			: bf_deployments_replace(set->host, bf_str(item->id), item->revision, body,
 					  &view, err);
@@ -277,7 +288,7 @@ static enum belfry_status carry_out_all(struct set *set)
 
 	for (size_t i = 0; i < set->count && status == BELFRY_OK; i++) {
 		struct belfry_error why = {0};
-		if (set->items[i].outcome == UNCHANGED) {
+		if (set->items[i].outcome == BF_APPLY_UNCHANGED) {
 			continue;
 		}
 		if (failed != BELFRY_OK) {
@@ -297,7 +308,7 @@ static enum belfry_status carry_out_all(struct set *set)
 /* A list of the item, or an empty one. */
 static json_t *list_of(json_t *list, const struct item *item)
 {
-	return list != NULL && item->outcome != REFUSED ? json_incref(list) : json_array();
+	return list != NULL && item->outcome != BF_APPLY_REFUSED ? json_incref(list) : json_array();
 }
 
 static json_t *new_item(const struct item *item)
@@ -326,13 +337,13 @@ static json_t *new_counts(const struct set *set)
 {
 	struct bf_json_writer w;
 	json_t *object = NULL;
-	int64_t counts[OUTCOME_COUNT] = {0};
+	int64_t counts[BF_APPLY_OUTCOME_COUNT] = {0};
 
 	for (size_t i = 0; i < set->count; i++) {
 		counts[set->items[i].outcome]++;
 	}
 	bf_json_writer_begin(&w);
-	for (size_t i = 0; i < OUTCOME_COUNT; i++) {
+	for (size_t i = 0; i < BF_APPLY_OUTCOME_COUNT; i++) {
 		bf_json_write_int(&w, outcome_names[i], counts[i]);
 	}
 	return bf_json_writer_end(&w, &object) == BELFRY_OK ? object : NULL;
@@ -354,14 +365,18 @@ static enum belfry_status write_answer(const struct set *set, json_t **ret_answe
 	bf_json_write_bool(&w, "dry_run", set->is_dry_run);
 	bf_json_write_value(&w, "counts", new_counts(set));
 	bf_json_write_value(&w, "items", items);
+	bf_json_write_value(&w, "calendars", bf_apply_calendars_answer(&set->calendars));
 	if (bf_json_writer_end(&w, ret_answer) != BELFRY_OK) {
 		return no_memory(err);
 	}
-	if (set->refused != BELFRY_OK) {
-		*err = set->first;
-		err->status = set->refused;
+	/* Calendars come first. */
+	bool is_calendar = set->calendars.refused != BELFRY_OK;
+	enum belfry_status refused = is_calendar ? set->calendars.refused : set->refused;
+	if (refused != BELFRY_OK) {
+		*err = is_calendar ? set->calendars.first : set->first;
+		err->status = refused;
 	}
-	return set->refused;
+	return refused;
 }
 
 static enum belfry_status read_set(struct set *set, const json_t *body, struct belfry_error *err)
@@ -378,14 +393,20 @@ static enum belfry_status read_set(struct set *set, const json_t *body, struct b
 					later[i]);
 		}
 	}
-	(void)bf_json_reader_array(&reader, "deployments", BF_JSON_REQUIRED, 1, BF_APPLY_ITEMS,
-			&deployments);
-	enum belfry_status status = bf_json_reader_end(&reader);
+	enum belfry_status status = bf_apply_calendars_read(&reader, &set->calendars);
+	if (status != BELFRY_OK) {
+		return no_memory(err);
+	}
+	/* Calendars may come alone. */
+	(void)bf_json_reader_array(&reader, "deployments", BF_JSON_REQUIRED,
+			set->calendars.count > 0 ? 0 : 1, BF_APPLY_ITEMS, &deployments);
+	status = bf_json_reader_end(&reader);
 	if (status != BELFRY_OK) {
 		return status;
 	}
 	set->names = json_object();
-	set->items = bf_alloc_array(json_array_size(deployments), sizeof(*set->items));
+	set->items = bf_alloc_array(BF_MAX(json_array_size(deployments), (size_t)1),
+			sizeof(*set->items));
 	if (set->names == NULL || set->items == NULL) {
 		return no_memory(err);
 	}
@@ -396,6 +417,38 @@ static enum belfry_status read_set(struct set *set, const json_t *body, struct b
 	return BELFRY_OK;
 }
 
+static bool is_refused(const struct set *set)
+{
+	return set->calendars.refused != BELFRY_OK || set->refused != BELFRY_OK;
+}
+
+/* A calendar that changed has given its users another revision: their items are planned again. */
+static enum belfry_status plan_again(struct set *set, struct belfry_error *err)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		item_reset(&set->items[i]);
+	}
+	(void)json_object_clear(set->names); /* an object: cannot fail */
+	return plan_all(set, err);
+}
+
+static enum belfry_status carry_out_set(struct set *set, struct belfry_error *err)
+{
+	enum belfry_status status = bf_apply_calendars_carry_out(set->host, &set->calendars);
+
+	if (status == BELFRY_OK && set->calendars.is_changed) {
+		status = plan_again(set, err);
+	}
+	if (status == BELFRY_OK && set->calendars.refused != BELFRY_OK) {
+		for (size_t i = 0; i < set->count && status == BELFRY_OK; i++) {
+			status = leave_out(set, i, set->calendars.refused);
+		}
+	} else if (status == BELFRY_OK && set->refused == BELFRY_OK) {
+		status = carry_out_all(set);
+	}
+	return status == BELFRY_NOMEM ? no_memory(err) : status;
+}
+
 enum belfry_status bf_apply(struct bf_host *host, const json_t *body, bool is_dry_run,
 		json_t **ret_answer, struct belfry_error *err)
 {
@@ -404,11 +457,13 @@ enum belfry_status bf_apply(struct bf_host *host, const json_t *body, bool is_dr
 	*ret_answer = NULL;
 	enum belfry_status status = read_set(&set, body, err);
 	if (status == BELFRY_OK) {
+		status = bf_apply_calendars_plan(host, &set.calendars, err);
+	}
+	if (status == BELFRY_OK) {
 		status = plan_all(&set, err);
 	}
-	if (status == BELFRY_OK && set.refused == BELFRY_OK && !is_dry_run &&
-			carry_out_all(&set) != BELFRY_OK) {
-		status = no_memory(err);
+	if (status == BELFRY_OK && !is_refused(&set) && !is_dry_run) {
+		status = carry_out_set(&set, err);
 	}
 	return status == BELFRY_OK ? write_answer(&set, ret_answer, err) : status;
 }

@@ -72,7 +72,7 @@ static enum belfry_status renew(struct bf_host *host, struct bf_deployment *d,
 	struct belfry_error why = {0};
 
 	d->expansion = (struct bf_expansion){0};
-	enum belfry_status status = bf_calendars_expand(host, d, &why);
+	enum belfry_status status = bf_calendars_expand(host, NULL, d, &why);
 	if (status == BELFRY_OK) {
 		status = bf_deployment_parse_rule(d, host->options.zones, NULL, &why);
 	}

@@ -23,6 +23,12 @@ void bf_calendar_fini(struct bf_calendar *calendar)
 	*calendar = (struct bf_calendar){0};
 }
 
+bool bf_calendar_is_equal(const struct bf_calendar *stored, const struct bf_calendar *other)
+{
+	return stored->revision > 0 && bf_str_equal(stored->description, other->description) &&
+			json_equal(stored->except, other->except);
+}
+
 /* --- the list --- */
 
 static enum belfry_status refuse_item(size_t index, const char *what, struct belfry_error *err)

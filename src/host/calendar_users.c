@@ -63,17 +63,29 @@ uint64_t bf_calendar_flags(const json_t *calendars)
 
 struct finder {
 	struct bf_host *host;
-	const struct bf_calendar *changed; /* as it would be; NULL: as they are */
+	struct bf_calendar_overlay overlay;
 };
+
+/* NULL: the overlay has it not. */
+static const struct bf_calendar *find_laid(const struct finder *finder, struct belfry_str name)
+{
+	for (size_t i = 0; i < finder->overlay.count; i++) {
+		const struct bf_calendar *laid = &finder->overlay.items[i];
+		if (laid->content != NULL && bf_str_equal(name, bf_str(laid->name))) {
+			return laid;
+		}
+	}
+	return NULL;
+}
 
 static enum belfry_status find(void *data, struct belfry_str name, json_t **ret_except,
 		int64_t *ret_revision, struct belfry_error *err)
 {
 	const struct finder *finder = data;
 	BF_CLEANUP(bf_calendar_fini) struct bf_calendar stored = {0};
-	const struct bf_calendar *found = finder->changed;
+	const struct bf_calendar *found = find_laid(finder, name);
 
-	if (found == NULL || !bf_str_equal(name, bf_str(found->name))) {
+	if (found == NULL) {
 		enum belfry_status status = bf_calendar_load(finder->host, name, &stored, err);
 		if (status != BELFRY_OK) {
 			return status;
@@ -99,10 +111,15 @@ static enum belfry_status expand(struct finder *finder, struct bf_deployment *d,
 	return status;
 }
 
-enum belfry_status bf_calendars_expand(struct bf_host *host, struct bf_deployment *d,
+enum belfry_status bf_calendars_expand(struct bf_host *host,
+		const struct bf_calendar_overlay *overlay, struct bf_deployment *d,
 		struct belfry_error *err)
 {
 	struct finder finder = {.host = host};
+
+	if (overlay != NULL) {
+		finder.overlay = *overlay;
+	}
 
 	return expand(&finder, d, err);
 }
@@ -249,7 +266,7 @@ enum belfry_status bf_calendar_check_users(struct bf_host *host, const struct bf
 {
 	BF_CLEANUP(bf_calendar_walk_fini) struct bf_calendar_walk walk;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
-	struct finder finder = {.host = host, .changed = changed};
+	struct finder finder = {.host = host, .overlay = {changed, 1}};
 	enum belfry_status status = BELFRY_OK;
 
 	bf_calendar_walk_init(&walk, host, bf_str(changed->name));

@@ -240,12 +240,6 @@ static enum belfry_status check_match(const struct bf_calendar *present,
 	return is_there ? bf_revision_check(present->revision, match->revision, err) : BELFRY_OK;
 }
 
-static bool is_equal(const struct bf_calendar *a, const struct bf_calendar *b)
-{
-	return a->revision > 0 && bf_str_equal(a->description, b->description) &&
-			json_equal(a->except, b->except);
-}
-
 /* Another process, where there is one, was quicker. */
 static enum belfry_status explain_race(enum belfry_status status, struct belfry_error *err)
 {
@@ -350,7 +344,7 @@ enum belfry_status bf_calendars_put(struct bf_host *host, struct belfry_str name
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	if (is_equal(&old, &changed)) {
+	if (bf_calendar_is_equal(&old, &changed)) {
 		struct bf_calendar_plan none = {0};
 		return fill_view(host, &old, &(struct outcome){.plan = &none}, ret_view, err);
 	}

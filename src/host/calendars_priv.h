@@ -21,6 +21,9 @@ struct bf_calendar {
 
 void bf_calendar_fini(struct bf_calendar *calendar);
 
+/* Is `stored` there, and has it the content of the other? */
+bool bf_calendar_is_equal(const struct bf_calendar *stored, const struct bf_calendar *other);
+
 /* Reads a body, or (is_stored) the bytes of a record; each item is checked as the calendar library reads
  * it. BELFRY_OK; BELFRY_INVALID, BELFRY_INVALID_SCHEDULE or BELFRY_TOO_LARGE with the pointer;
  * BELFRY_NOMEM. */
@@ -44,11 +47,18 @@ BF_MUST_CHECK enum belfry_status bf_calendar_save(struct bf_host *host,
  * calendar's users are found without reading every record. `calendars` may be NULL. */
 uint64_t bf_calendar_flags(const json_t *calendars);
 
-/* Reads what the store has of the calendars that the rule names, and keeps its expanded text in the
- * deployment. The caller holds bf_calendars_hold from here until the record is saved, or saves none.
+/* Calendars as they would be; those that the store has are behind them. */
+struct bf_calendar_overlay {
+	const struct bf_calendar *items; /* borrowed; one without content is passed over */
+	size_t count;
+};
+
+/* Reads what the overlay (NULL: none), or else the store has of the calendars that the rule names, and keeps
+ * its expanded text in the deployment. The caller holds bf_calendars_hold from here until the record is saved, or saves none.
  * Failures as bf_calendar_expand has them. */
 BF_MUST_CHECK enum belfry_status bf_calendars_expand(struct bf_host *host,
-		struct bf_deployment *deployment, struct belfry_error *err);
+		const struct bf_calendar_overlay *overlay, struct bf_deployment *deployment,
+		struct belfry_error *err);
 
 /* While one of these is held no calendar changes. BF_CLEANUP(bf_calendars_release) struct bf_host *held = NULL;
  * *ret_held is the host. */

@@ -30,10 +30,11 @@ static enum belfry_status check_command(struct bf_host *host, const struct bf_ta
 }
 
 /* What needs the outside: the shared calendars, the zone's data, and the lists of allowed addresses and commands. */
-static enum belfry_status check_outside(struct bf_host *host, struct bf_deployment *d,
+static enum belfry_status check_outside(struct bf_host *host,
+		const struct bf_calendar_overlay *overlay, struct bf_deployment *d,
 		struct belfry_error *err)
 {
-	enum belfry_status status = bf_calendars_expand(host, d, err);
+	enum belfry_status status = bf_calendars_expand(host, overlay, d, err);
 
 	if (status == BELFRY_OK) {
 		status = bf_deployment_parse_rule(d, host->options.zones, NULL, err);
@@ -73,10 +74,11 @@ static enum belfry_status check_payload(const struct bf_deployment *d, struct be
 	return bf_payload_encode(d, &payload, err);
 }
 
-enum belfry_status bf_deployment_check(struct bf_host *host, struct bf_deployment *d,
+enum belfry_status bf_deployment_check(struct bf_host *host,
+		const struct bf_calendar_overlay *overlay, struct bf_deployment *d,
 		struct belfry_error *err)
 {
-	enum belfry_status status = check_outside(host, d, err);
+	enum belfry_status status = check_outside(host, overlay, d, err);
 
 	return status == BELFRY_OK ? check_payload(d, err) : status;
 }
@@ -160,7 +162,7 @@ enum belfry_status bf_deployments_create(struct bf_host *host, json_t *body,
 	d.created_at = host->options.env->wall(host->options.env->data);
 	bf_host_lock(host, bf_str(d.id), &lock);
 	bf_calendars_hold(host, &held);
-	status = bf_deployment_check(host, &d, err);
+	status = bf_deployment_check(host, NULL, &d, err);
 	if (status == BELFRY_OK) {
 		status = store_new(host, &d, err);
 	}
@@ -296,7 +298,7 @@ static enum belfry_status change_content(struct bf_host *host, struct belfry_str
 	}
 	carry_identity(&old, &changed);
 	changed.reason = changed.is_enabled ? (struct belfry_str){0} : old.reason;
-	status = bf_deployment_check(host, &changed, err);
+	status = bf_deployment_check(host, NULL, &changed, err);
 	if (status == BELFRY_OK) {
 		status = store_change(host, &old, &changed, revision, err);
 	}
@@ -327,7 +329,7 @@ static enum belfry_status renew_rule(struct bf_host *host, struct bf_deployment 
 	if (d->expansion.calendars == NULL) {
 		return BELFRY_OK;
 	}
-	enum belfry_status status = bf_calendars_expand(host, d, err);
+	enum belfry_status status = bf_calendars_expand(host, NULL, d, err);
 	return status == BELFRY_OK ? bf_deployment_parse_rule(d, host->options.zones, NULL, err)
 				   : status;
 }

@@ -14,8 +14,10 @@ BF_MUST_CHECK enum belfry_status bf_deployment_view_changed(struct bf_host *host
 
 /* What needs more than the content: the rule, which is expanded here where it names shared calendars, the
  * list of what is allowed, the size. Whoever saves it holds bf_calendars_hold from here until then. */
+struct bf_calendar_overlay;
 BF_MUST_CHECK enum belfry_status bf_deployment_check(struct bf_host *host,
-		struct bf_deployment *deployment, struct belfry_error *err);
+		const struct bf_calendar_overlay *overlay, struct bf_deployment *deployment,
+		struct belfry_error *err);
 
 /* Hands it to the provider as its record is. */
 BF_MUST_CHECK enum belfry_status bf_deployment_apply(struct bf_host *host,

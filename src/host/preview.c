@@ -138,7 +138,7 @@ enum belfry_status bf_preview(struct bf_host *host, const json_t *body, json_t *
 	enum belfry_status status = read_query(&preview, body, err);
 	preview.d.created_at = preview.from;
 	if (status == BELFRY_OK) {
-		status = bf_calendars_expand(host, &preview.d, err);
+		status = bf_calendars_expand(host, NULL, &preview.d, err);
 	}
 	if (status == BELFRY_OK) {
 		status = bf_deployment_parse_rule(&preview.d, host->options.zones, &preview.rule,

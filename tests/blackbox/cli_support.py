@@ -111,7 +111,7 @@ class Fake:
 
     def __init__(self):
         self.deployments = [deployment()]
-        self.calendars = [calendar()]
+        self.calendars = []
         self.runs = {}
         self.outputs = {}
         self.answers = {}
@@ -153,10 +153,13 @@ class Fake:
         items = [{'name': d['name'], 'outcome': 'created', 'id': None, 'revision': None, 'changes': [],
                   'appears': [], 'vanishes': [], 'error': None, **self.outcomes.get(d['name'], {})}
                  for d in request.json['deployments']]
+        calendars = [{'name': c['name'], 'outcome': 'created', 'revision': None, 'error': None,
+                      **self.outcomes.get(c['name'], {})} for c in request.json.get('calendars', [])]
         counts = {o: sum(i['outcome'] == o for i in items)
                   for o in ('created', 'changed', 'unchanged', 'refused')}
-        answer = {'dry_run': request.query.get('dry_run') == 'true', 'counts': counts, 'items': items}
-        if not counts['refused']:
+        answer = {'dry_run': request.query.get('dry_run') == 'true', 'counts': counts, 'items': items,
+                  'calendars': calendars}
+        if not counts['refused'] and all(c['outcome'] != 'refused' for c in calendars):
             return 200, answer
         status, words = problem(422, 'TARGET_NOT_ALLOWED', 'one is refused')
         return status, {**words, **answer}

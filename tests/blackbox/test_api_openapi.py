@@ -218,6 +218,9 @@ def test_real_answers_of_every_operation_are_what_the_document_says(server, rece
     assert {i['outcome'] for i in judge.ask('POST', '/v1/apply', {'deployments': deployments}, expect=200).json['items']} == \
         {'created', 'changed'}
     judge.ask('POST', '/v1/apply', {'deployments': [{**deployments[0], 'colour': 1}, deployments[1]]}, expect=400)
+    shared = {'name': 'set', 'description': 'd', 'except': ['2030-01-01', {'cron': '* * 2 1 *'}]}
+    judge.ask('POST', '/v1/apply', {'deployments': [], 'calendars': [shared]}, expect=200)
+    judge.ask('POST', '/v1/apply?dry_run=true', {'deployments': deployments, 'calendars': [{**shared, 'except': ['x']}]}, expect=400)
     calendar = judge.ask('PUT', '/v1/calendars/holidays-de', {'except': []}, {'If-None-Match': '*'}, expect=201)
     judge.ask('PUT', '/v1/calendars/holidays-de', {'name': 'holidays-de', 'description': 'd', 'except': []},
               {'If-Match': calendar.headers['ETag']}, expect=200)

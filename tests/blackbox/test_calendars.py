@@ -154,6 +154,84 @@ def test_t071_a_kill_within_a_change_is_finished_by_the_next_start(make_server, 
     assert put(server, 'a', ['2030-01-01'] if is_stored else ['2030-01-05'], 200).json['planned'] == CROWD
 
 
+# --- sets ---
+
+HOOK = {'kind': 'webhook', 'url': 'http://127.0.0.1:9/'}
+
+
+def apply(server, body, query='', status=200):
+    reply = server.api('POST', '/v1/apply' + query, body)
+    assert reply.status == status, reply.body
+    return reply.json
+
+
+def outcomes(answer):
+    return [c['outcome'] for c in answer['calendars']], [i['outcome'] for i in answer['items']]
+
+
+def test_a_set_brings_the_calendars_that_its_deployments_name(server):
+    rule = {'cron': '0 9 * * *', 'not_before': '2030-01-01T00:00:00Z', 'except': [{'calendar': 'set'}]}
+    body = {'calendars': [{'name': 'set', 'except': ['2030-01-01']}],
+            'deployments': [{'name': 'a', 'rule': rule, 'target': HOOK}, {'name': 'b', 'rule': {'cron': '0 9 * * *'}, 'target': HOOK}]}
+    looked = apply(server, body, '?dry_run=true')
+    assert outcomes(looked) == (['created'], ['created', 'created'])
+    assert looked['items'][0]['appears'][0] == '2030-01-02T09:00:00Z'
+    assert server.api('GET', '/v1/calendars/set').status == 404
+    made = apply(server, body)
+    assert outcomes(made) == (['created'], ['created', 'created']) and made['calendars'][0]['revision'] == 1
+    assert outcomes(apply(server, body)) == (['unchanged'], ['unchanged', 'unchanged'])
+    # One set that changes a calendar and who uses it.
+    body['calendars'][0]['except'] = ['2030-01-01', '2030-01-02']
+    body['deployments'][0]['prompt'] = 'p'
+    assert outcomes(apply(server, body, '?dry_run=true')) == (['changed'], ['changed', 'unchanged'])
+    changed = apply(server, body)
+    assert outcomes(changed) == (['changed'], ['changed', 'unchanged'])
+    shown = server.get(f'/v1/deployments/{changed["items"][0]["id"]}')
+    assert (shown['prompt'], shown['next_due'], shown['revision']) == ('p', ['2030-01-03T09:00:00Z'], 3)
+    assert outcomes(apply(server, body)) == (['unchanged'], ['unchanged', 'unchanged'])
+    # Calendars alone, and what uses it anew without being named.
+    apply(server, {'calendars': [{'name': 'set', 'except': []}], 'deployments': []})
+    assert next_due(server, shown) == ['2030-01-01T09:00:00Z']
+
+
+def test_a_set_whose_calendar_is_refused_changes_nothing(server):
+    put(server, 'kept', ['2030-01-01'], 201)
+    create(server, 'user', {'at': '2030-01-05T09:00:00', 'except': [{'calendar': 'kept'}]})
+    new = {'name': 'n', 'rule': {'cron': '0 9 * * *', 'except': [{'calendar': 'x'}]}, 'target': HOOK}
+    for calendars, status, pointer in (
+            ([{'name': 'x', 'except': ['2030-13-01']}], 400, '/calendars/0/except/0'),
+            ([{'name': 'x', 'except': []}, {'name': 'x', 'except': []}], 400, '/calendars/1/name'),
+            ([{'except': []}], 400, '/calendars/0/name'),
+            ([{'name': 'x', 'except': []}, {'name': 'kept', 'except': ['2030-01-05']}], 409, '/calendars/1/except')):
+        for query in ('?dry_run=true', ''):
+            answer = apply(server, {'calendars': calendars, 'deployments': [new]}, query, status)
+            assert answer['pointer'] == pointer and answer['detail'].startswith('calendar '), answer
+            assert answer['calendars'][-1]['error']['detail']
+    assert [c['name'] for c in server.get('/v1/calendars')['items']] == ['kept']
+    assert [d['name'] for d in server.get('/v1/deployments')['items']] == ['user']
+    assert server.get('/v1/calendars/kept')['revision'] == 1
+
+
+@pytest.mark.parametrize('form', ['yaml', 'json'])
+def test_what_is_exported_is_applied_as_it_was_on_this_host_and_another(make_server, form):
+    server, other = make_server(), make_server()
+    put(server, 'a', ['2030-01-01', {'cron': '* * 2 1 *'}, '2030-01-03T09:00:00'], 201)
+    put(server, 'b', [], 201)
+    put(server, 'unused', ['2030-01-01'], 201)
+    server.api('PUT', '/v1/calendars/b', {'description': 'no: text', 'except': []})
+    create(server, 'x', {'any': [uses('a'), {'every': 'PT1H', 'except': [{'calendar': 'b'}, '2030-01-01']}]})
+    create(server, 'y', {'cron': '0 9 * * *'})
+    text = cli_support.belfry('export', '--format', form, url=server.url).stdout
+    for host, words in ((server, ('0 created, 0 changed, 5 unchanged',)), (other, ('5 created, 0 changed, 0 unchanged',))):
+        looked = cli_support.belfry('apply', '-', '--dry-run', url=host.url, stdin=text)
+        assert looked.returncode == 0 and all(w in looked.stdout for w in words), (looked.stdout, looked.stderr)
+    assert cli_support.belfry('apply', '-', url=other.url, stdin=text).returncode == 0
+    assert cli_support.belfry('export', '--format', form, url=other.url).stdout == text
+    some = cli_support.belfry('export', 'x', '--format', form, url=server.url).stdout
+    assert 'unused' not in some and 'no: text' in some and '2030-01-03T09:00:00' in some
+    assert 'calendars' not in cli_support.belfry('export', 'y', '--format', form, url=server.url).stdout
+
+
 def test_a_change_tells_the_streams_of_events(server):
     put(server, 'told', ['2030-01-01'], 201)
     deployment = create(server, 'told', uses('told'))

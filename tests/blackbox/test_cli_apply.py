@@ -169,6 +169,10 @@ def test_progress_shows_on_a_terminal_alone(server, write):
     ('a: 1\n', 'set.yaml: line 1: ', 'a deployment needs a name'),
     ('name: 1\n', 'set.yaml: line 1: ', 'which is text'),
     ('deployments: {}\n', 'set.yaml: line 1: ', 'must be a list'),
+    ('calendars: {}\n', 'set.yaml: line 1: ', 'must be a list'),
+    ('calendars: [a]\n', 'set.yaml: ', 'a calendar is a mapping'),
+    ('calendars:\n  - except: []\n', 'set.yaml: line 2: ', 'a calendar needs a name'),
+    ('calendars:\n  - name: a\n  - name: a\n', 'set.yaml: line 3: ', '"a" is declared twice'),
     ('deployments: []\nname: a\n', 'set.yaml: line 1: ', 'stand alone'),
     ('name: a\n---\n\nname: a\n', 'set.yaml: line 4: ', '"a" is declared twice'),
     ('', '', 'there is no deployment in it'),
@@ -198,6 +202,26 @@ def test_sets_are_refused_by_name(server, write, option):
     assert result.returncode == 2
     assert f'{option[0]}: this version does not offer it' in result.stderr
     assert server.fake.requests == []
+
+
+def test_calendars_go_along_with_each_part_and_are_shown_first(server, write):
+    deployments = [{'name': f'd{i}', 'rule': {'cron': '0 9 * * *'}, 'target': {'kind': 'webhook', 'url': 'http://t/'}} for i in range(150)]
+    calendars = [{'name': 'd1', 'except': ['2026-12-25']}]
+    path = write(json.dumps({'deployments': deployments, 'calendars': calendars}), 'm.json')
+    server.fake.outcomes = {'d1': {'outcome': 'changed'}}
+    result = belfry('apply', path, url=server.url)
+    assert result.returncode == 0
+    asked = server.fake.asked('POST', '/v1/apply')
+    assert [len(r.json['deployments']) for r in asked] == [100, 50, 100, 50]
+    assert all(r.json['calendars'] == calendars for r in asked)
+    assert 'calendar d1' in result.stdout and '149 created, 2 changed' in result.stdout
+    answer = json.loads(belfry('apply', path, '--json', url=server.url).stdout)
+    assert (len(answer['calendars']), len(answer['items'])) == (1, 150) and answer['calendars'][0]['file'] == path
+    server.fake.outcomes = {'d1': {'outcome': 'refused', 'error': {'code': 'INVALID_SCHEDULE', 'detail': 'so it is', 'pointer': '/except/0'}}}
+    server.fake.requests.clear()
+    result = belfry('apply', write('calendars:\n  - name: d1\n    except: [x]\n'), url=server.url)
+    assert result.returncode == 1 and 'so it is (at /except/0)' in result.stdout and 'set.yaml:2' in result.stdout
+    assert [(r.query.get('dry_run'), r.json['deployments']) for r in server.fake.requests] == [('true', [])]
 
 
 def test_an_empty_set_is_a_set(server, write):

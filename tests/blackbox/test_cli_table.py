@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cli_support import D1, ROOT, Server, belfry, deployment, problem, run
+from cli_support import D1, ROOT, Server, belfry, calendar, deployment, problem, run
 
 R1 = '0193c0de-0000-7000-8000-000000000001'
 TABLE = '0 9 * * * /bin/true\n'
@@ -54,6 +54,7 @@ HOSTS = {'demo', 'serve'}
 def server():
     server = Server()
     server.fake.runs = {R1: run(R1)}
+    server.fake.calendars = [calendar()]
     server.fake.outputs = {R1: b'out\n'}
     yield server
     server.close()

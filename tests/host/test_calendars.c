@@ -179,7 +179,7 @@ static void expect_planned(struct host_fixture *f, const char *id)
 	}
 	struct bf_expansion kept = d.expansion;
 	d.expansion = (struct bf_expansion){0};
-	assert_int_equal(bf_calendars_expand(f->host, &d, NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_expand(f->host, NULL, &d, NULL), BELFRY_OK);
 	assert_string_equal(d.expansion.text.ptr, kept.text.ptr);
 	bf_expansion_fini(&kept);
 }
