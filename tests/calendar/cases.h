@@ -18,6 +18,7 @@ int run_dialect_tests(void);
 int run_dst_tests(void);
 int run_except_tests(void);
 int run_excluded_tests(void);
+int run_kinds_tests(void);
 int run_print_tests(void);
 int run_explain_tests(void);
 int run_explain_any_tests(void);

@@ -103,6 +103,7 @@ int main(void)
 			run_dst_tests,
 			run_except_tests,
 			run_excluded_tests,
+			run_kinds_tests,
 			run_print_tests,
 			run_explain_tests,
 			run_explain_any_tests,
