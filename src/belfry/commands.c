@@ -17,6 +17,7 @@ const struct bf_command *const bf_commands[] = {
 		&bf_command_runs,
 		&bf_command_logs,
 		&bf_command_why,
+		&bf_command_forecast,
 		&bf_command_apply,
 		&bf_command_export,
 		&bf_command_import,

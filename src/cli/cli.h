@@ -83,6 +83,7 @@ extern const struct bf_command bf_command_deployments;
 extern const struct bf_command bf_command_doctor;
 extern const struct bf_command bf_command_explain;
 extern const struct bf_command bf_command_export;
+extern const struct bf_command bf_command_forecast;
 extern const struct bf_command bf_command_import;
 extern const struct bf_command bf_command_logs;
 extern const struct bf_command bf_command_next;

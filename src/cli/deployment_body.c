@@ -31,6 +31,8 @@ static const struct member members[] = {
 		{"every", "rule/every", FORM_DURATION},
 		{"at", "rule/at", FORM_LOCAL_TIME},
 		{"rule", "rule", FORM_JSON},
+		{"spread", "rule/spread", FORM_DURATION},
+		{"max-fires", "rule/max_fires", FORM_NUMBER},
 		{"tz", "timezone", FORM_TEXT},
 		{"webhook", "target/url", FORM_TEXT},
 		{"remote", "target/url", FORM_TEXT},
@@ -183,6 +185,20 @@ static enum belfry_status put_at(json_t *body, const char *place, json_t *value,
 	return BELFRY_OK;
 }
 
+/* --rule comes before what goes into it. */
+static enum belfry_status check_place(const json_t *body, const struct member *member,
+		struct belfry_error *err)
+{
+	const json_t *rule = json_object_get(body, "rule");
+
+	if (rule != NULL && !json_is_object(rule) && strncmp(member->place, "rule/", 5) == 0) {
+		return bf_error_set(err, BELFRY_USAGE,
+				"--%s: what --rule gives is no JSON object that it could go into",
+				member->option);
+	}
+	return BELFRY_OK;
+}
+
 static enum belfry_status put_members(struct bf_cli *cli, const struct bf_args *args, json_t *body,
 		struct belfry_error *err)
 {
@@ -193,7 +209,10 @@ static enum belfry_status put_members(struct bf_cli *cli, const struct bf_args *
 		if (text == NULL) {
 			continue;
 		}
-		enum belfry_status status = make_value(cli, &members[i], text, &value, err);
+		enum belfry_status status = check_place(body, &members[i], err);
+		if (status == BELFRY_OK) {
+			status = make_value(cli, &members[i], text, &value, err);
+		}
 		if (status == BELFRY_OK) {
 			status = put_at(body, members[i].place, value, err);
 		}
@@ -401,14 +420,26 @@ static enum belfry_status remove_others(json_t *given, const json_t *old, struct
 	return BELFRY_OK;
 }
 
+/* --spread and --max-fires alone leave the rest of the rule as it is. */
+static bool is_whole_rule(const json_t *rule)
+{
+	size_t beside = json_object_get(rule, "spread") != NULL ? 1 : 0;
+
+	beside += json_object_get(rule, "max_fires") != NULL ? 1 : 0;
+	return json_object_size(rule) > beside;
+}
+
 enum belfry_status bf_deployment_patch(json_t *body, const json_t *old, struct belfry_error *err)
 {
 	json_t *target = json_object_get(body, "target");
 	const json_t *old_target = json_object_get(old, "target");
 	const json_t *kind = json_object_get(target, "kind");
-	enum belfry_status status = remove_others(json_object_get(body, "rule"),
-			json_object_get(old, "rule"), err);
+	enum belfry_status status = BELFRY_OK;
 
+	if (is_whole_rule(json_object_get(body, "rule"))) {
+		status = remove_others(json_object_get(body, "rule"), json_object_get(old, "rule"),
+				err);
+	}
 	if (status == BELFRY_OK) {
 		status = remove_others(json_object_get(body, "input"),
 				json_object_get(old, "input"), err);

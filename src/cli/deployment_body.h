@@ -12,6 +12,12 @@
 					.help = "When: every so often, 10m or PT10M"},                                             \
 			{.name = "at", .argument = "TIME", .help = "When: once, at this time"},                                    \
 			{.name = "rule", .argument = "JSON", .help = "When: a rule as JSON"},                                      \
+			{.name = "spread",                                                                                         \
+					.argument = "D",                                                                           \
+					.help = "Ready at a fixed place within D after the due time"},                             \
+			{.name = "max-fires",                                                                                      \
+					.argument = "N",                                                                           \
+					.help = "Over after so many firings"},                                                     \
 			{.name = "tz", .argument = "ZONE", .help = "The rule's zone"},                                             \
 			{.name = "webhook", .argument = "URL", .help = "What: an HTTP request"},                                   \
 			{.name = "remote",                                                                                         \
@@ -110,7 +116,8 @@ BF_MUST_CHECK enum belfry_status bf_deployment_body(struct bf_cli *cli, const st
 		bool needs_all, json_t **ret_body, struct belfry_error *err);
 
 /* Makes a merge patch (RFC 7396) of `body`: rule, input and the webhook's body become what was given,
- * with nothing left of what they were, and so does a target of another kind. Changes `body`.
+ * with nothing left of what they were, and so does a target of another kind; a spread and a limit of
+ * firings alone leave the rest of the rule. Changes `body`.
  * `old` is the deployment as it is. */
 BF_MUST_CHECK enum belfry_status bf_deployment_patch(json_t *body, const json_t *old,
 		struct belfry_error *err);

@@ -224,7 +224,7 @@ static const struct bf_option create_options[] = {
 
 static const struct bf_command command_create = {
 		.path = "deployments create",
-		.synopsis = "NAME (--cron C | --every D | --at T | --rule JSON) [--tz Z]\n"
+		.synopsis = "NAME (--cron C | --every D | --at T | --rule JSON) [--spread D] [--tz Z]\n"
 			    "         (--webhook URL | --exec [option]... -- COMMAND [ARG]...) [option]...",
 		.summary = "Make a deployment: one thing to run, and when",
 		.details = "Durations are written as 90s, 1h30m or PT1H30M. A command is an absolute path "

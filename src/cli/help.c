@@ -196,7 +196,6 @@ bool bf_help_is_later(struct belfry_str path)
 			"backup",
 			"bench",
 			"conformance",
-			"forecast",
 			"import k8s",
 			"move",
 			"notify",

@@ -414,8 +414,8 @@ static enum belfry_status check_query(const struct bf_forecast_query *query,
 		return bf_error_set(err, BELFRY_INVALID,
 				"bucket: it must be whole minutes, from PT1M to PT24H");
 	}
-	if (query->from < 0 || query->from > INT64_C(253370764800) * BELFRY_SECOND) {
-		return bf_error_set(err, BELFRY_INVALID, "from: it must lie in 1970 to 9998");
+	if (query->from < 365 * BELFRY_DAY || query->from > INT64_C(253370764800) * BELFRY_SECOND) {
+		return bf_error_set(err, BELFRY_INVALID, "from: it must lie in 1971 to 9998");
 	}
 	return BELFRY_OK;
 }

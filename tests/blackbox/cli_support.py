@@ -82,6 +82,13 @@ def calendar(name='holidays-de', **more):
             'used_by': {'count': 1, 'at_least': False, 'deployments': ['morning']}, **more}
 
 
+def forecast(**more):
+    reason = {'code': 'NO_PEAK', 'message': 'no minute has more than one', 'at': '2030-01-07T00:00:00Z', 'deployment': None}
+    return {'from': '2030-01-07T00:00:00Z', 'to': '2030-01-07T01:00:00Z', 'bucket': 'PT1M', 'deployments': 0, 'left_out': 0,
+            'complete': True, 'total': 0, 'counts': [0] * 60, 'peaks': [],
+            'proposal': {'before': 0, 'after': 0, 'changes': [], 'reason': reason}, **more}
+
+
 def setting(value, **more):
     return {'value': value, 'default': value, 'source': 'default', 'changeable': True,
             'needs_restart': False, 'next_value': value, **more}
@@ -147,6 +154,8 @@ class Fake:
             return self.apply(request)
         if request.path == '/v1/settings':
             return self.route_settings(request)
+        if request.path == '/v1/forecast':
+            return 200, forecast()
         return problem(404, 'NOT_FOUND', 'there is no such thing here')
 
     def apply(self, request):

@@ -5,7 +5,7 @@ import pytest
 
 from cli_support import belfry
 
-LATER = ['backfill', 'skip', 'undo', 'move', 'forecast', 'pause', 'resume', 'owners',
+LATER = ['backfill', 'skip', 'undo', 'move', 'pause', 'resume', 'owners',
          'token', 'secrets', 'notify', 'backup', 'restore', 'conformance', 'bench']
 
 

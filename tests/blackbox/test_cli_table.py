@@ -28,6 +28,7 @@ ASKING = {
     'runs cancel': ([R1, '--reason', 'x'], None, ('POST', f'/v1/runs/{R1}/cancel')),
     'logs': ([R1], None, ('GET', f'/v1/runs/{R1}')),
     'why': ([D1], None, ('GET', f'/v1/deployments/{D1}/why')),
+    'forecast': ([], None, ('GET', '/v1/forecast')),
     'apply': (['-'], SET, ('POST', '/v1/apply')),
     'export': ([], None, ('GET', '/v1/deployments')),
     'import crontab': (['-', '--tz', 'UTC'], TABLE, ('POST', '/v1/apply')),

@@ -16,6 +16,7 @@ int run_body_tests(void);
 int run_crontab_tests(void);
 int run_file_tests(void);
 int run_memory_tests(void);
+int run_plot_tests(void);
 int run_table_tests(void);
 int run_text_tests(void);
 int run_time_tests(void);

@@ -5,8 +5,8 @@
 
 const struct bf_command *const test_commands[] = {&bf_command_next, &bf_command_explain,
 		&bf_command_deployments, &bf_command_trigger, &bf_command_runs, &bf_command_logs,
-		&bf_command_why, &bf_command_doctor, &bf_command_apply, &bf_command_export,
-		&bf_command_import, &bf_command_calendars, &bf_command_settings,
+		&bf_command_why, &bf_command_forecast, &bf_command_doctor, &bf_command_apply,
+		&bf_command_export, &bf_command_import, &bf_command_calendars, &bf_command_settings,
 		&bf_command_completion, NULL};
 
 static belfry_time fixed_wall(void *data)
@@ -54,6 +54,6 @@ int main(void)
 {
 	bf_json_init();
 	return run_args_tests() + run_body_tests() + run_crontab_tests() + run_file_tests() +
-			run_memory_tests() + run_table_tests() + run_text_tests() +
-			run_time_tests() + run_yaml_tests();
+			run_memory_tests() + run_plot_tests() + run_table_tests() +
+			run_text_tests() + run_time_tests() + run_yaml_tests();
 }

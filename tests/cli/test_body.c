@@ -134,6 +134,12 @@ static void what_cannot_be_meant_is_refused(void **state)
 					"is the command of --exec"},
 			{{"--every", "soon", "--webhook", "x", NULL}, BELFRY_USAGE,
 					"is no duration"},
+			{{"--rule", "[]", "--webhook", "x", "--spread", "5m", NULL}, BELFRY_USAGE,
+					"--spread: what --rule gives"},
+			{{"--spread", "5m", "--webhook", "x", NULL}, BELFRY_USAGE,
+					"one of --cron, --every, --at and --rule"},
+			{{"--cron", "x", "--spread", "often", "--webhook", "x", NULL}, BELFRY_USAGE,
+					"--spread: \"often\" is no duration"},
 			{{"--cron", "x", "--webhook", "x", "--attempts", "many", NULL},
 					BELFRY_USAGE, "not a whole number"},
 			{{"--cron", "x", "--webhook", "x", "--input", "{\"a\":}", NULL},
@@ -187,6 +193,42 @@ static void an_edit_leaves_nothing_of_what_it_replaces(void **state)
 			" \"url\": \"http://r/\", \"headers\": null}, \"labels\": {\"old\": null}}");
 }
 
+static void b11_a_spread_and_a_limit_go_into_the_rule_and_leave_the_rest_of_it(void **state)
+{
+	static const struct {
+		const char *argv[9];
+		bool needs_all;
+		const char *wanted;
+	} rows[] = {
+			{{"--spread", "10m", NULL}, false, "{\"rule\": {\"spread\": \"PT10M\"}}"},
+			{{"--max-fires", "3", NULL}, false, "{\"rule\": {\"max_fires\": 3}}"},
+			{{"--cron", "@daily", "--spread", "PT1H", NULL}, false,
+					"{\"rule\": {\"cron\": \"@daily\", \"spread\": \"PT1H\","
+					" \"every\": null, \"max_fires\": null}}"},
+			{{"--rule", "{\"every\": \"PT2M\"}", "--max-fires", "9", NULL}, false,
+					"{\"rule\": {\"every\": \"PT2M\", \"max_fires\": 9,"
+					" \"spread\": null}}"},
+			{{"--cron", "@daily", "--spread", "5m", "--webhook", "http://h/", NULL},
+					true,
+					"{\"rule\": {\"cron\": \"@daily\", \"spread\": \"PT5M\","
+					" \"every\": null, \"max_fires\": null}, \"target\":"
+					" {\"kind\": \"webhook\", \"url\": \"http://h/\"}}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
+		BF_CLEANUP(bf_cleanup_json)
+		json_t *old = json_loads("{\"rule\": {\"every\": \"PT1M\", \"max_fires\": 4,"
+					 " \"spread\": \"PT1S\"}}",
+				0, NULL);
+		struct belfry_error err;
+		assert_int_equal(make(rows[i].argv, rows[i].needs_all, &body, &err), BELFRY_OK);
+		assert_int_equal(bf_deployment_patch(body, old, &err), BELFRY_OK);
+		expect_json(body, rows[i].wanted);
+	}
+}
+
 static void an_edit_of_the_same_target_keeps_its_other_members(void **state)
 {
 	const char *const argv[] = {"--webhook", "http://new/", NULL};
@@ -211,6 +253,8 @@ int run_body_tests(void)
 			cmocka_unit_test(a_time_is_sent_as_the_rules_have_it),
 			cmocka_unit_test(what_cannot_be_meant_is_refused),
 			cmocka_unit_test(an_edit_leaves_nothing_of_what_it_replaces),
+			cmocka_unit_test(
+					b11_a_spread_and_a_limit_go_into_the_rule_and_leave_the_rest_of_it),
 			cmocka_unit_test(an_edit_of_the_same_target_keeps_its_other_members),
 	};
 

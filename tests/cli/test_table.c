@@ -143,9 +143,9 @@ static void every_command_has_help_with_an_example(void **state)
 
 static void what_another_version_offers_is_refused_by_name(void **state)
 {
-	static const char *const later[] = {"backfill", "skip", "undo", "move", "forecast", "pause",
-			"resume", "owners", "token", "secrets", "notify", "backup", "restore",
-			"conformance", "bench"};
+	static const char *const later[] = {"backfill", "skip", "undo", "move", "pause", "resume",
+			"owners", "token", "secrets", "notify", "backup", "restore", "conformance",
+			"bench"};
 
 	(void)state;
 	for (size_t i = 0; i < BF_COUNT(later); i++) {
