@@ -177,6 +177,22 @@ static void a_beat_that_answered_outlives_a_restart(struct belfry_store_trial *t
 	CHECK(trial, (after.ended_at != 0) == is_exclusive);
 }
 
+static void a_renewal_tells_of_another_tz_database(struct belfry_store_trial *trial)
+{
+	struct belfry_id id = bf_suite_begin_incarnation(trial, 1);
+	struct belfry_beat beat = {.size = sizeof(beat),
+			.kind = BELFRY_BEAT_RENEW,
+			.incarnation = id,
+			.length = BELFRY_MINUTE,
+			.tz_version = bf_suite_str("2099z")};
+
+	CHECK(trial, bf_suite_beat_on(trial, trial->store, &beat) == BELFRY_OK);
+	CHECK(trial, bf_suite_is(bf_suite_incarnation(trial, id).tz_version, "2099z"));
+	beat.tz_version = bf_suite_str("");
+	CHECK(trial, bf_suite_beat_on(trial, trial->store, &beat) == BELFRY_OK);
+	CHECK(trial, bf_suite_is(bf_suite_incarnation(trial, id).tz_version, "2099z"));
+}
+
 const struct belfry_store_case bf_suite_beats[] = {
 		{"a_new_incarnation_covers_nothing", a_new_incarnation_covers_nothing},
 		{"the_first_renewal_starts_coverage", the_first_renewal_starts_coverage},
@@ -193,5 +209,6 @@ const struct belfry_store_case bf_suite_beats[] = {
 				what_covers_nothing_later_is_left_out},
 		{"a_beat_that_answered_outlives_a_restart",
 				a_beat_that_answered_outlives_a_restart},
+		{"a_renewal_tells_of_another_tz_database", a_renewal_tells_of_another_tz_database},
 		{NULL, NULL},
 };

@@ -308,6 +308,75 @@ static void b13_open_runs_are_counted(struct belfry_store_trial *trial)
 	CHECK(trial, counts.by_state[BELFRY_RUN_DISPATCHED] == 0);
 }
 
+/* A schedule whose cursor was computed with `version`. */
+static void put_of_tz(struct belfry_store_trial *trial, const char *schedule, const char *version,
+		belfry_time cursor)
+{
+	struct belfry_advance_item item = {.schedule = bf_suite_str(schedule),
+			.expect_version = bf_suite_put(trial, schedule, 1, bf_suite_due(trial, 0)),
+			.cursor = cursor,
+			.decided_at = trial->start,
+			.tz_version = bf_suite_str(version)};
+
+	CHECK(trial, bf_suite_advance_item(trial, (struct belfry_id){{0}}, &item) == BELFRY_OK);
+}
+
+static bool lists_version(const struct belfry_list *list, const char *version)
+{
+	size_t times = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		times += bf_suite_is(list->rows[i].tz_version, version) ? 1 : 0;
+	}
+	return times == 1;
+}
+
+static void each_tz_version_that_a_cursor_has_is_listed_once(struct belfry_store_trial *trial)
+{
+	struct belfry_list list = {.kind = BELFRY_LIST_TZ_VERSIONS};
+	belfry_time cursor = bf_suite_due(trial, 1);
+
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 0);
+	put_of_tz(trial, "a", "2025c", cursor);
+	put_of_tz(trial, "b", "2026b", cursor);
+	put_of_tz(trial, "c", "2025c", cursor);
+	put_of_tz(trial, "d", "2024a", BELFRY_TIME_NEVER); /* no cursor: no version */
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 2 && !list.has_more);
+	CHECK(trial, lists_version(&list, "2025c") && lists_version(&list, "2026b"));
+	put_of_tz(trial, "e", "2027a", cursor);
+	list.limit = 2;
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 2 && list.has_more);
+}
+
+static void schedules_are_listed_by_the_tz_version_of_their_cursor(struct belfry_store_trial *trial)
+{
+	struct belfry_list list = {.kind = BELFRY_LIST_SCHEDULES,
+			.tz_version = bf_suite_str("2025c"),
+			.limit = 2};
+	const char *ids[] = {"e", "a", "c", "d", "b"};
+	const char *versions[] = {"2025c", "2025c", "2026b", "2025c", "2025c"};
+
+	for (int i = 0; i < 5; i++) {
+		put_of_tz(trial, ids[i], versions[i], bf_suite_due(trial, 1));
+	}
+	put_of_tz(trial, "f", "2025c", BELFRY_TIME_NEVER);
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 2 && list.has_more);
+	CHECK(trial, bf_suite_is(list.rows[0].id, "a") && bf_suite_is(list.rows[1].id, "b"));
+	CHECK(trial, bf_suite_is(list.rows[0].definition, "definition 1"));
+	list.after_text = bf_suite_str("b");
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 2 && !list.has_more);
+	CHECK(trial, bf_suite_is(list.rows[0].id, "d") && bf_suite_is(list.rows[1].id, "e"));
+	list.after_text = bf_suite_str("");
+	list.tz_version = bf_suite_str("1999a"); /* nobody has heard of it */
+	bf_suite_list(trial, &list);
+	CHECK(trial, list.count == 0 && !list.has_more);
+}
+
 const struct belfry_store_case bf_suite_lists[] = {
 		{"l14_due_rows_come_oldest_first", l14_due_rows_come_oldest_first},
 		{"schedules_are_read_page_by_page", schedules_are_read_page_by_page},
@@ -327,5 +396,9 @@ const struct belfry_store_case bf_suite_lists[] = {
 		{"invocations_skip_what_is_not_there", invocations_skip_what_is_not_there},
 		{"gaps_touch_the_stretch_asked_for", gaps_touch_the_stretch_asked_for},
 		{"b13_open_runs_are_counted", b13_open_runs_are_counted},
+		{"each_tz_version_that_a_cursor_has_is_listed_once",
+				each_tz_version_that_a_cursor_has_is_listed_once},
+		{"schedules_are_listed_by_the_tz_version_of_their_cursor",
+				schedules_are_listed_by_the_tz_version_of_their_cursor},
 		{NULL, NULL},
 };

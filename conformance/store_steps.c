@@ -131,8 +131,38 @@ static void l09_a_step_writes_phase_and_zone_version(struct belfry_store_trial *
 	struct belfry_schedule_row row = bf_suite_row(trial, "a");
 	CHECK(trial, row.phase == BELFRY_PHASE_QUARANTINED);
 	CHECK(trial, bf_suite_is(row.phase_reason, "the rule cannot be read"));
-	CHECK(trial, bf_suite_is(row.tz_version, "2026b"));
+	CHECK(trial, row.tz_version.len == 0); /* no cursor was computed */
 	CHECK(trial, bf_suite_is(row.definition, "definition 1"));
+	item.expect_version = row.version;
+	item.cursor = bf_suite_due(trial, 1);
+	REQUIRE(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_OK);
+	CHECK(trial, bf_suite_is(bf_suite_row(trial, "a").tz_version, "2026b"));
+}
+
+static void a_step_writes_what_a_newer_tz_database_needs(struct belfry_store_trial *trial)
+{
+	belfry_time due = bf_suite_due(trial, 0);
+	struct belfry_advance_item item = {.schedule = bf_suite_str("a"),
+			.expect_version = bf_suite_put(trial, "a", 1, due),
+			.cursor = due + BELFRY_HOUR,
+			.decided_due = due,
+			.decided_local = due + 2 * BELFRY_HOUR,
+			.cursor_local = due + 3 * BELFRY_HOUR,
+			.tz_version = bf_suite_str("2026b")};
+
+	REQUIRE(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_OK);
+	REQUIRE(trial, bf_suite_reopen(trial));
+	struct belfry_schedule_row row = bf_suite_row(trial, "a");
+	CHECK(trial, row.decided_due == due);
+	CHECK(trial, row.decided_local == due + 2 * BELFRY_HOUR);
+	CHECK(trial, row.cursor_local == due + 3 * BELFRY_HOUR);
+	item.expect_version = row.version;
+	item.cursor = BELFRY_TIME_NEVER;
+	item.decided_due = due + BELFRY_HOUR;
+	item.decided_local = due + 3 * BELFRY_HOUR;
+	REQUIRE(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_OK);
+	row = bf_suite_row(trial, "a");
+	CHECK(trial, row.decided_due == due + BELFRY_HOUR && row.cursor_local == 0);
 }
 
 static void a_run_born_claimed_has_its_holder(struct belfry_store_trial *trial)
@@ -488,6 +518,8 @@ const struct belfry_store_case bf_suite_steps[] = {
 				l02_a_step_moves_the_cursor_with_its_runs},
 		{"l09_a_step_writes_phase_and_zone_version",
 				l09_a_step_writes_phase_and_zone_version},
+		{"a_step_writes_what_a_newer_tz_database_needs",
+				a_step_writes_what_a_newer_tz_database_needs},
 		{"a_run_born_claimed_has_its_holder", a_run_born_claimed_has_its_holder},
 		{"one_that_ended_holds_no_new_run", one_that_ended_holds_no_new_run},
 		{"no_run_is_made_before_its_time", no_run_is_made_before_its_time},

@@ -65,9 +65,7 @@ static void new_machines(struct sim_process *process)
 {
 	struct bf_sim *sim = process->sim;
 	const struct bf_sim_config *c = &sim->config;
-	const char *tz_version = belfry_zones_version(c->zones);
 	struct bf_planner_config planner = {.zones = c->zones,
-			.tz_version = tz_version,
 			.tick = c->beat / 2,
 			.seed = bf_jitter_next(&sim->chance)};
 	struct bf_dispatcher_config dispatcher = {.max_runs = c->max_runs,
@@ -79,7 +77,7 @@ static void new_machines(struct sim_process *process)
 			.beat = c->beat,
 			.identity = bf_str(process->identity),
 			.version = BF_STR("simulated"),
-			.tz_version = bf_str(tz_version),
+			.zones = c->zones,
 			.prune = {.keep_age = 4000 * BELFRY_DAY,
 					.keep_failed_age = 4000 * BELFRY_DAY,
 					.keep_tombstones = 4000 * BELFRY_DAY}};

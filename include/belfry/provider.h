@@ -60,13 +60,14 @@ struct belfry_provider_options {
 	void *log_data;
 	belfry_log_fn log; /* may be NULL */
 	void *changed_data;
-	belfry_changed_fn changed; /* may be NULL */
+	belfry_changed_fn changed;   /* may be NULL */
+	belfry_duration zones_check; /* between looks whether the tz database is another; 0: 30 s */
 };
 
 #define BELFRY_PROVIDER_OPTIONS_INIT                                                               \
 	{                                                                                          \
 		sizeof(struct belfry_provider_options), NULL, NULL, {NULL, 0}, {NULL, 0}, 0, 0, 0, \
-				0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL                     \
+				0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0                  \
 	}
 
 struct belfry_provider_ops;

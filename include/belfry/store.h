@@ -92,7 +92,7 @@ struct belfry_beat {
 	belfry_duration tolerance;
 	struct belfry_str identity; /* REGISTER */
 	struct belfry_str version;
-	struct belfry_str tz_version;
+	struct belfry_str tz_version; /* REGISTER; RENEW: the one in use now, empty: as before */
 	/* answers */
 	belfry_time now;
 	uint64_t beat;
@@ -125,8 +125,13 @@ struct belfry_schedule_row {
 	uint32_t payload_bytes;
 	struct belfry_str definition; /* opaque to the store: rule, zone, policies */
 	struct belfry_str fair_key;
-	struct belfry_str tz_version; /* with which the cursor was computed */
+	struct belfry_str tz_version; /* with which the cursor was computed; empty: there is none */
 	struct belfry_str phase_reason;
+	/* What a newer tz database needs to compute the cursor anew. A local time is what the clocks of the
+	 * rule's zone show, by the database of its writer, in microseconds as though they showed UTC. */
+	belfry_time decided_due; /* the last due time that was decided, or where the revision began */
+	belfry_time decided_local; /* its local time */
+	belfry_time cursor_local;  /* the cursor's; 0: there is none */
 };
 
 /* A Run to be made. Its deployment, revision and tz version are the item's. */
@@ -174,6 +179,9 @@ struct belfry_advance_item {
 	belfry_time decided_at; /* the store's time that the decision is about: becomes
 						* idle_since where `cursor` is NEVER */
 	struct belfry_str tz_version;
+	belfry_time decided_due; /* and what follows: kept in the row as given */
+	belfry_time decided_local;
+	belfry_time cursor_local;
 	enum belfry_phase phase;
 	struct belfry_str phase_reason;
 	belfry_time last_fire_at; /* 0: stays; never goes back */
@@ -343,7 +351,10 @@ enum belfry_list_kind {
 	BELFRY_LIST_ATTEMPTS,     /* attempts of `run_ids[0]`, oldest first */
 	BELFRY_LIST_GAPS,         /* gaps of `schedule` that touch [from, to], oldest first */
 	BELFRY_LIST_INCARNATIONS, /* incarnations that live, or cover anything after `from` */
-	BELFRY_LIST_COUNTS        /* counts: open Runs by state, oldest ready one */
+	BELFRY_LIST_COUNTS,       /* counts: open Runs by state, oldest ready one */
+	/* rows: each tz version that some cursor was computed with, once, in no order, and nothing else of
+	 * them. Asked for again and again: its cost must not grow with the number of schedules. */
+	BELFRY_LIST_TZ_VERSIONS
 };
 
 struct belfry_invocation_row {
@@ -369,6 +380,8 @@ struct belfry_list {
 	belfry_time to;   /* GAPS; 0: no end */
 	struct belfry_id before;
 	struct belfry_str after_text;
+	/* SCHEDULES without ids: those alone whose cursor was computed with it; empty: all */
+	struct belfry_str tz_version;
 	const struct belfry_str *ids;
 	size_t id_count;
 	const struct belfry_id *run_ids;

@@ -159,6 +159,13 @@ enum belfry_status belfry_rule_next(const struct belfry_rule *rule, belfry_time 
 	return BELFRY_OK;
 }
 
+belfry_time bf_rule_part_next(const struct belfry_rule *rule, size_t part, belfry_time after)
+{
+	unsigned looks = LOOKS_MAX;
+
+	return next_of_part(rule, &rule->parts[part], after, &looks);
+}
+
 int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at)
 {
 	return bf_zone_span(rule->zone, bf_floor_div(at, BELFRY_SECOND)).offset;

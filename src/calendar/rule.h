@@ -52,6 +52,9 @@ struct belfry_rule {
 	belfry_duration spread; /* 0: none */
 };
 
+/* belfry_rule_next of one part alone; BELFRY_TIME_NEVER: none. */
+belfry_time bf_rule_part_next(const struct belfry_rule *rule, size_t part, belfry_time after);
+
 /* The JSON form (docs/calendar.md). Fills rule->parts; rule->policy and zone are set. */
 BF_MUST_CHECK enum belfry_status bf_rule_parse_json(struct belfry_rule *rule,
 		struct belfry_str text, const struct belfry_rule_options *options,

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/grow.h"
 #include "base/sm.h"
+#include "base/str.h"
 #include "base/timefmt.h"
 #include "engine/jitter.h"
 #include "model/run.h"
@@ -145,7 +146,9 @@ static void begin_beat(struct bf_keeper *keeper, struct bf_keeper_orders *orders
 			.low = keeper->low,
 			.identity = keeper->config.identity,
 			.version = keeper->config.version,
-			.tz_version = keeper->config.tz_version,
+			.tz_version = keeper->config.zones != NULL
+					? bf_str(belfry_zones_version(keeper->config.zones))
+					: BF_STR(""),
 	};
 	keeper->sent_at = now;
 	orders->beat = &keeper->beat;

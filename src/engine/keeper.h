@@ -16,6 +16,8 @@
 #ifndef BF_KEEPER_H
 #define BF_KEEPER_H
 
+#include <belfry/calendar.h>
+
 #include "engine/messages.h"
 
 struct bf_keeper;
@@ -24,9 +26,10 @@ struct bf_keeper_config {
 	const struct bf_env *trace; /* may be NULL */
 	belfry_duration lease;
 	belfry_duration beat;
-	struct belfry_str identity; /* borrowed, as the two below */
+	struct belfry_str identity; /* borrowed, as what follows */
 	struct belfry_str version;
-	struct belfry_str tz_version;
+	const struct belfry_zones
+			*zones;    /* borrowed; its version goes with each beat; NULL: none */
 	uint64_t seed[2];          /* of incarnation ids: random, 128 bits */
 	struct belfry_prune prune; /* the four ages and counts; the rest is the keeper's */
 };

@@ -1,6 +1,7 @@
 /* Puts and removals: settle what is owed under the old revision, then the new one, in one item. */
 #include "base/grow.h"
-#include "engine/planner_priv.h"
+#include "calendar/anew.h"
+#include "engine/plan_zones.h"
 
 void bf_planner_finish(struct bf_planner_orders *orders, struct bf_plan_request *request,
 		enum belfry_status status, belfry_time at)
@@ -138,11 +139,14 @@ static enum belfry_status begin_revision(struct bf_planner *planner,
 	}
 	bool is_spent = bf_plan_fires_left(rule, fired) <= 0;
 	item->put = &request->put;
+	item->decided_due = planner->rows.now;
+	item->decided_local = bf_rule_local(rule, planner->rows.now);
 	if (is_spent || belfry_rule_next(rule, planner->rows.now, &next) != BELFRY_OK) {
 		bf_plan_exhaust(item, is_spent);
 		return BELFRY_OK;
 	}
 	item->cursor = is_enabled ? next : BELFRY_TIME_NEVER;
+	item->cursor_local = bf_rule_local(rule, item->cursor);
 	item->phase = BELFRY_PHASE_ACTIVE;
 	item->phase_reason = BF_STR("");
 	return BELFRY_OK;
@@ -156,6 +160,12 @@ static bool is_known(const struct belfry_schedule_row *row, const struct bf_plan
 	}
 	return request->is_remove && !row->is_removed ? row->revision > request->revision
 						      : row->revision >= request->revision;
+}
+
+static bool is_unmoved(const struct bf_planner *planner, const struct belfry_schedule_row *row,
+		const struct belfry_advance_item *item)
+{
+	return item->cursor == bf_plan_stored_cursor(planner, row);
 }
 
 static enum belfry_status plan_request(struct bf_planner *planner, struct bf_plan_request *request,
@@ -185,7 +195,7 @@ static enum belfry_status plan_request(struct bf_planner *planner, struct bf_pla
 	planner->is_undecided = planner->is_undecided || note->settlement.is_undecided;
 	if (!note->settlement.is_complete) {
 		/* This commit takes what is decided by now; the request comes again for the rest. */
-		planner->advance.item_count -= item->cursor == row->cursor ? 1 : 0;
+		planner->advance.item_count -= is_unmoved(planner, row, item) ? 1 : 0;
 		return BELFRY_OK;
 	}
 	if (request->is_remove) {

@@ -14,6 +14,11 @@ static void begin_read(struct bf_planner *planner, struct bf_planner_orders *ord
 	planner->is_cut = false;
 	planner->runs_max = BF_PLAN_RUNS_MAX;
 	planner->purpose = purpose;
+	planner->stored_cursors = NULL;
+	/* Before any rule is asked: what is computed is at least as new as what it is marked with. */
+	planner->tz_version = planner->config.tz_version != NULL
+			? planner->config.tz_version
+			: belfry_zones_version(planner->config.zones);
 	planner->read_at = now;
 	planner->rows = (struct belfry_list){.size = sizeof(planner->rows),
 			.kind = kind,
@@ -100,5 +105,20 @@ void bf_plan_read_page(struct bf_planner *planner, struct bf_planner_orders *ord
 	begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_PAGE);
 	planner->rows.after_text = (struct belfry_str){planner->page_after,
 			planner->page_after_len};
+	bf_plan_move(planner, BF_PLANNER_READING_PAGE);
+}
+
+void bf_plan_read_sweep(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now)
+{
+	struct bf_plan_sweep *sweep = &planner->sweep;
+
+	if (sweep->is_paging) {
+		begin_read(planner, orders, now, BELFRY_LIST_SCHEDULES, BF_PLAN_SWEEP);
+		planner->rows.tz_version = (struct belfry_str){sweep->version, sweep->version_len};
+		planner->rows.after_text = (struct belfry_str){sweep->after, sweep->after_len};
+	} else {
+		begin_read(planner, orders, now, BELFRY_LIST_TZ_VERSIONS, BF_PLAN_VERSIONS);
+	}
 	bf_plan_move(planner, BF_PLANNER_READING_PAGE);
 }

@@ -1,7 +1,8 @@
 /* From rows to the items of one commit: due rows, requested puts and removals, and every row after the
  * clock was set back. Computes alone; planner.c says when. */
 #include "base/grow.h"
-#include "engine/planner_priv.h"
+#include "calendar/anew.h"
+#include "engine/plan_zones.h"
 
 struct belfry_advance_item *bf_plan_item(struct bf_planner *planner, struct bf_plan_note **ret_note)
 {
@@ -14,7 +15,7 @@ struct belfry_advance_item *bf_plan_item(struct bf_planner *planner, struct bf_p
 	planner->items[at] = (struct belfry_advance_item){
 			.cursor = BELFRY_TIME_NEVER,
 			.decided_at = planner->rows.now,
-			.tz_version = bf_str(planner->config.tz_version),
+			.tz_version = bf_str(planner->tz_version),
 	};
 	planner->notes[at] = (struct bf_plan_note){0};
 	planner->advance.item_count++;
@@ -85,7 +86,22 @@ static struct bf_settle_input settle_input(struct bf_planner *planner,
 			.max_runs = BF_MIN(left, share),
 			.fires_left = bf_plan_fires_left(rule, row->fired_count),
 			.last_fire_at = row->last_fire_at,
+			.is_foreign = bf_plan_is_foreign(planner, row),
+			.cursor_local = row->cursor_local,
 	};
+}
+
+/* The cursor, and what a newer tz database would need to compute it anew. */
+static void put_decided(struct belfry_advance_item *item, const struct belfry_schedule_row *row,
+		const struct bf_settlement *s, const struct belfry_rule *rule)
+{
+	bool is_decided = s->decided_due != 0;
+	bool is_moved = s->cursor != row->cursor;
+
+	item->cursor = s->cursor;
+	item->decided_due = is_decided ? s->decided_due : row->decided_due;
+	item->decided_local = is_decided ? s->decided_local : row->decided_local;
+	item->cursor_local = is_moved ? bf_rule_local(rule, s->cursor) : row->cursor_local;
 }
 
 enum belfry_status bf_plan_settle(struct bf_planner *planner, const struct belfry_schedule_row *row,
@@ -98,17 +114,19 @@ enum belfry_status bf_plan_settle(struct bf_planner *planner, const struct belfr
 	note->policy = call_policy(&definition->policies);
 	note->payload_bytes = row->payload_bytes;
 	note->schedule_flags = row->flags;
-	item->cursor = note->settlement.cursor;
+	put_decided(item, row, &note->settlement, rule);
 	item->last_fire_at = note->settlement.last_fire_at;
 	return status;
 }
 
-static void begin_item(struct belfry_advance_item *item, const struct belfry_schedule_row *row)
+void bf_plan_begin_item(struct belfry_advance_item *item, const struct belfry_schedule_row *row)
 {
 	item->schedule = row->id;
 	item->expect_version = row->version;
 	item->phase = row->phase;
 	item->phase_reason = row->phase_reason;
+	item->decided_due = row->decided_due;
+	item->decided_local = row->decided_local;
 }
 
 /* A row that fails its own format is switched off with a reason, and every other one goes on (C6). */
@@ -121,7 +139,7 @@ static enum belfry_status quarantine(struct bf_planner *planner,
 	if (item == NULL) {
 		return BELFRY_NOMEM;
 	}
-	begin_item(item, row);
+	bf_plan_begin_item(item, row);
 	item->phase = BELFRY_PHASE_QUARANTINED;
 	item->phase_reason = BF_STR("the stored schedule cannot be read: save it again");
 	return bf_plan_settle_unreadable(planner, row, note);
@@ -159,10 +177,10 @@ static enum belfry_status plan_due_row(struct bf_planner *planner,
 	if (item == NULL) {
 		return BELFRY_NOMEM;
 	}
-	begin_item(item, row);
+	bf_plan_begin_item(item, row);
 	status = bf_plan_settle(planner, row, item, note, &definition, rule);
 	planner->is_undecided = planner->is_undecided || note->settlement.is_undecided;
-	if (status == BELFRY_OK && note->settlement.cursor == row->cursor) {
+	if (status == BELFRY_OK && note->settlement.cursor == bf_plan_stored_cursor(planner, row)) {
 		drop_item(planner);
 	} else if (item->cursor == BELFRY_TIME_NEVER) {
 		bf_plan_exhaust(item, note->settlement.is_spent);
@@ -215,9 +233,12 @@ static enum belfry_status plan_page_row(struct bf_planner *planner,
 	if (item == NULL) {
 		return BELFRY_NOMEM;
 	}
-	begin_item(item, row);
+	bf_plan_begin_item(item, row);
 	item->flags = BELFRY_ADVANCE_F_DROP_LATER_GAPS;
 	item->cursor = next;
+	item->decided_due = now;
+	item->decided_local = bf_rule_local(rule, now);
+	item->cursor_local = bf_rule_local(rule, next);
 	if (next != BELFRY_TIME_NEVER) {
 		item->phase = BELFRY_PHASE_ACTIVE;
 		item->phase_reason = BF_STR("");

@@ -9,7 +9,7 @@
 #include "base/grow.h"
 #include "base/sm.h"
 #include "base/timefmt.h"
-#include "engine/planner_priv.h"
+#include "engine/plan_zones.h"
 #include "model/run.h"
 
 #define INITIAL     BF_SM_INITIAL
@@ -236,6 +236,9 @@ static void fail(struct bf_planner *planner, struct bf_planner_orders *orders,
 	if (planner->purpose == BF_PLAN_PAGE) {
 		restart_pages(planner);
 	}
+	if (planner->purpose == BF_PLAN_SWEEP) {
+		bf_plan_restart_sweep(planner);
+	}
 	planner->not_before = bf_boot_add(now,
 			bf_jitter_between(&planner->jitter, longest / 10, longest / 4));
 	if (status == BELFRY_UNAVAILABLE) {
@@ -309,6 +312,8 @@ static void compute(struct bf_planner *planner, struct bf_planner_orders *orders
 		status = bf_plan_page(planner);
 		remember_page(planner);
 		break;
+	case BF_PLAN_VERSIONS: bf_plan_choose_version(planner); break;
+	case BF_PLAN_SWEEP: status = bf_plan_sweep(planner); break;
 	}
 	if (status != BELFRY_OK) {
 		fail(planner, orders, status, now);
@@ -341,8 +346,12 @@ static void rows_read(struct bf_planner *planner, struct bf_planner_orders *orde
 		/* Without coverage of our own, others may have begun and ended since they were read. */
 		planner->coverage.is_known = false;
 	}
-	belfry_time oldest = planner->purpose == BF_PLAN_PAGE ? BELFRY_TIME_NEVER
-							      : oldest_unknown(planner);
+	bool is_settling = planner->purpose == BF_PLAN_DUE || planner->purpose == BF_PLAN_ROWS;
+	if (is_settling && bf_plan_compute_anew(planner) != BELFRY_OK) {
+		fail(planner, orders, BELFRY_NOMEM, event->now);
+		return;
+	}
+	belfry_time oldest = is_settling ? oldest_unknown(planner) : BELFRY_TIME_NEVER;
 	planner->read_at = event->now;
 	if (oldest == BELFRY_TIME_NEVER) {
 		compute(planner, orders, event->now);
@@ -428,6 +437,9 @@ static void committed(struct bf_planner *planner, struct bf_planner_orders *orde
 	planner->wants_pass = planner->wants_pass || conflicts > 0;
 	if (conflicts > 0 && planner->purpose == BF_PLAN_PAGE) {
 		restart_pages(planner);
+	}
+	if (conflicts > 0 && planner->purpose == BF_PLAN_SWEEP) {
+		bf_plan_restart_sweep(planner);
 	}
 	if (conflicts == planner->advance.item_count) {
 		/* Somebody else was faster with every row: give him room. */
@@ -527,6 +539,7 @@ static void handle_event(struct bf_planner *planner, struct bf_planner_orders *o
 		restart_pages(planner);
 		planner->coverage.is_known = false;
 		break;
+	case BF_PLANNER_ZONES: bf_plan_want_sweep(planner, event->is_changed); break;
 	case BF_PLANNER_STOP: planner->is_stopping = true; break;
 	}
 }
@@ -551,6 +564,14 @@ static bool waits_for_tickets(const struct bf_planner *planner, struct bf_boot_t
 	return planner->places == 0 && is_before(now, planner->spent_until);
 }
 
+/* By turns with what is due, which is computed anew where it is planned. */
+static bool wants_sweep(const struct bf_planner *planner, bool is_due)
+{
+	bool was_last = planner->purpose == BF_PLAN_VERSIONS || planner->purpose == BF_PLAN_SWEEP;
+
+	return planner->sweep.is_wanted && !(is_due && was_last);
+}
+
 static void begin_next(struct bf_planner *planner, struct bf_planner_orders *orders,
 		struct bf_boot_time now)
 {
@@ -566,6 +587,8 @@ static void begin_next(struct bf_planner *planner, struct bf_planner_orders *ord
 		bf_plan_read_requested(planner, orders, now);
 	} else if (planner->wants_page && may_plan(planner, now)) {
 		bf_plan_read_page(planner, orders, now);
+	} else if (wants_sweep(planner, is_due) && may_plan(planner, now)) {
+		bf_plan_read_sweep(planner, orders, now);
 	} else if (is_due && may_plan(planner, now) && !waits_for_tickets(planner, now)) {
 		bf_plan_read_due(planner, orders, now);
 	} else if (planner->requests.count > 0) {
@@ -576,7 +599,9 @@ static void begin_next(struct bf_planner *planner, struct bf_planner_orders *ord
 static struct bf_boot_time next_wake(const struct bf_planner *planner, struct bf_boot_time now)
 {
 	struct bf_boot_time wake = bf_boot_add(now, planner->config.tick);
-	bool has_work = planner->wants_pass || planner->wants_page || planner->requests.count > 0;
+	bool has_work = planner->wants_pass || planner->wants_page ||
+			(planner->sweep.is_wanted && may_plan(planner, now)) ||
+			planner->requests.count > 0;
 
 	if (is_before(planner->wake, wake) && may_plan(planner, now)) {
 		wake = planner->wake;

@@ -39,7 +39,7 @@ struct bf_plan_request {
 
 struct bf_planner_config {
 	struct belfry_zones *zones; /* borrowed */
-	const char *tz_version;     /* borrowed: what cursors and Runs are marked with */
+	const char *tz_version; /* borrowed: what cursors and Runs are marked with; NULL: the zones' */
 	const struct bf_env *trace; /* for debug lines alone; may be NULL */
 	belfry_duration tick;       /* longest sleep without looking */
 	int64_t max_active;
@@ -52,8 +52,9 @@ enum bf_planner_event_kind {
 	BF_PLANNER_COVER,
 	BF_PLANNER_LOST,
 	BF_PLANNER_TICKETS,
-	BF_PLANNER_REQUEST,    /* the machine keeps the request until it is done */
-	BF_PLANNER_DONE,       /* the store's answer to what it asked for */
+	BF_PLANNER_REQUEST, /* the machine keeps the request until it is done */
+	BF_PLANNER_DONE,    /* the store's answer to what it asked for */
+	BF_PLANNER_ZONES, /* somebody looked at the tz database: is there anything older in the store? */
 	BF_PLANNER_CLOCK_BACK, /* the store's clock was set back: look at every cursor */
 	BF_PLANNER_STOP        /* finish what is under way, answer the rest, plan no more */
 };
@@ -66,6 +67,7 @@ struct bf_planner_event {
 	struct bf_tickets tickets;
 	struct bf_plan_request *request;
 	enum belfry_status status; /* DONE */
+	bool is_changed;           /* ZONES: it is another than before */
 };
 
 /* What one step orders. `list` and `advance` point into the machine: fill their answers (arrays in

@@ -14,7 +14,24 @@ enum bf_planner_state {
 };
 
 /* What the read that is under way, or was last done, is for. */
-enum bf_plan_purpose { BF_PLAN_DUE, BF_PLAN_ROWS, BF_PLAN_PAGE };
+enum bf_plan_purpose {
+	BF_PLAN_DUE,
+	BF_PLAN_ROWS,
+	BF_PLAN_PAGE,
+	BF_PLAN_VERSIONS, /* which tz versions are in use */
+	BF_PLAN_SWEEP     /* a page of the rows with one of them */
+};
+
+/* Where we are in looking for rows that an older tz database was asked for (plan_zones.c). */
+struct bf_plan_sweep {
+	bool is_wanted;
+	bool is_full;   /* the database changed: rows of our own version count as older too */
+	bool is_paging; /* through the rows of `version`, behind `after` */
+	char version[64];
+	size_t version_len;
+	char after[BELFRY_SCHEDULE_ID_BYTES];
+	size_t after_len;
+};
 
 /* How long a plan waits for tickets where more is owed than there are. A handler that is done sooner gets
  * its Runs born claimed, two commits each; for a slower one they go to the queue, so many in that time:
@@ -72,6 +89,9 @@ struct bf_planner {
 	bool wants_page; /* the clock was set back: look at every row */
 	char page_after[BELFRY_SCHEDULE_ID_BYTES];
 	size_t page_after_len;
+	struct bf_plan_sweep sweep;
+	const char *tz_version;      /* of this pass: borrowed from the zones */
+	belfry_time *stored_cursors; /* of the rows read, where they were computed anew (the arena's) */
 	struct bf_boot_time wake;       /* of the next look for due rows */
 	struct bf_boot_time not_before; /* after a failure or a conflict */
 	unsigned failures;
@@ -124,6 +144,8 @@ BF_MUST_CHECK enum belfry_status bf_plan_settle(struct bf_planner *planner,
 		struct bf_plan_note *note, const struct bf_definition *definition,
 		const struct belfry_rule *rule);
 
+/* Schedule, version, phase and what was decided: as the row has them. */
+void bf_plan_begin_item(struct belfry_advance_item *item, const struct belfry_schedule_row *row);
 /* How often the rule may still fire; INT64_MAX: without limit. */
 int64_t bf_plan_fires_left(const struct belfry_rule *rule, int64_t fired_count);
 /* The item leaves no cursor, because nothing is left; is_spent: by max_fires. */
@@ -143,6 +165,9 @@ void bf_plan_read_due(struct bf_planner *planner, struct bf_planner_orders *orde
 void bf_plan_read_requested(struct bf_planner *planner, struct bf_planner_orders *orders,
 		struct bf_boot_time now);
 void bf_plan_read_page(struct bf_planner *planner, struct bf_planner_orders *orders,
+		struct bf_boot_time now);
+
+void bf_plan_read_sweep(struct bf_planner *planner, struct bf_planner_orders *orders,
 		struct bf_boot_time now);
 
 /* plan_news.c: Runs that the commit made ours, what is still untold, tickets that came. */

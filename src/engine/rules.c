@@ -21,6 +21,7 @@ struct entry {
 
 struct bf_rules {
 	struct belfry_zones *zones;
+	uint64_t generation; /* of the zones: every entry was made with it, or a later one */
 	struct entry *entries;
 	size_t max_count;
 };
@@ -33,7 +34,9 @@ enum belfry_status bf_rules_new(struct belfry_zones *zones, size_t max_count,
 	if (rules == NULL) {
 		return BELFRY_NOMEM;
 	}
-	*rules = (struct bf_rules){.zones = zones, .max_count = max_count};
+	*rules = (struct bf_rules){.zones = zones,
+			.generation = belfry_zones_generation(zones),
+			.max_count = max_count};
 	*ret_rules = rules;
 	return BELFRY_OK;
 }
@@ -122,6 +125,11 @@ enum belfry_status bf_rules_find(struct bf_rules *rules, struct belfry_str sched
 
 	if (schedule.len == 0 || schedule.len > BELFRY_SCHEDULE_ID_BYTES) {
 		return BELFRY_CORRUPT;
+	}
+	uint64_t generation = belfry_zones_generation(rules->zones);
+	if (generation != rules->generation) {
+		bf_rules_clear(rules);
+		rules->generation = generation;
 	}
 	uint64_t fingerprint = fingerprint_of(definition);
 	HASH_FIND(hh, rules->entries, schedule.ptr, (unsigned)schedule.len, entry);

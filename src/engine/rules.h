@@ -19,7 +19,7 @@ BF_MUST_CHECK enum belfry_status bf_rules_find(struct bf_rules *rules, struct be
 		int64_t revision, const struct bf_definition *definition,
 		const struct belfry_rule **ret_rule, struct belfry_error *err);
 
-/* Forget all: the tz database has changed. */
+/* Forget all. A tz database that has changed (belfry_zones_generation) is found by the next find. */
 void bf_rules_clear(struct bf_rules *rules);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/id.h"
 #include "base/timefmt.h"
 #include "calendar/advance.h"
+#include "calendar/anew.h"
 
 #define COUNT_MAX UINT64_C(100000) /* due times counted in one stretch; then "at least" */
 #define GAPS_MAX  ((size_t)64)     /* ledger rows of one schedule in one batch */
@@ -106,6 +107,27 @@ static enum belfry_gap_reason missed_reason(enum bf_covered covered)
 	return covered == BF_COVERED_YES ? BELFRY_GAP_LATE : BELFRY_GAP_MISSED;
 }
 
+static void note_decided(const struct bf_settle_input *in, struct bf_settlement *s, belfry_time due)
+{
+	bool is_theirs = in->is_foreign && due == in->cursor && in->cursor_local != 0;
+
+	s->decided_due = due;
+	s->decided_local = is_theirs ? in->cursor_local : bf_rule_local(in->rule, due);
+}
+
+/* What follows the due time that was decided last. Behind a cursor of a newer database: the first local time
+ * behind its own. */
+static belfry_time next_owed(const struct bf_settle_input *in, const struct bf_settlement *s,
+		belfry_time after)
+{
+	struct bf_anew theirs = {s->decided_due, s->decided_local, bf_time_add(after, 1)};
+	belfry_time due = in->is_foreign && s->decided_due == in->cursor
+			? bf_rule_anew(in->rule, &theirs, after)
+			: 0;
+
+	return due > after ? due : next_due(in->rule, after);
+}
+
 /* Too old for anything but the ledger: a whole stretch at once. *due moves to the next one. */
 static enum belfry_status settle_old(const struct bf_settle_input *in, struct bf_batch *batch,
 		struct bf_settlement *s, belfry_time horizon, enum bf_covered covered,
@@ -115,7 +137,8 @@ static enum belfry_status settle_old(const struct bf_settle_input *in, struct bf
 	struct belfry_gap gap = count_gap(in->rule, *due, to, missed_reason(covered));
 	enum belfry_status status = add_gap(in, batch, s, gap);
 
-	*due = next_due(in->rule, to);
+	note_decided(in, s, gap.to);
+	*due = next_owed(in, s, to);
 	return status;
 }
 
@@ -147,7 +170,8 @@ static enum belfry_status settle_one(const struct bf_settle_input *in, struct bf
 				.reason = (int32_t)missed_reason(covered)};
 		status = add_gap(in, batch, s, gap);
 	}
-	*due = next_due(in->rule, *due);
+	note_decided(in, s, *due);
+	*due = next_owed(in, s, *due);
 	return status;
 }
 

@@ -38,6 +38,8 @@ struct bf_settle_input {
 	size_t max_runs;          /* of this schedule in this batch */
 	int64_t fires_left;       /* INT64_MAX: no limit; 0 or less: nothing is owed any more */
 	belfry_time last_fire_at; /* what is due up to here may have its Run, which was counted then */
+	bool is_foreign;          /* a newer tz database than the rule's computed the cursor ... */
+	belfry_time cursor_local; /* ... and says that this is its local time */
 };
 
 struct bf_settlement {
@@ -53,6 +55,8 @@ struct bf_settlement {
 	size_t gap_count;
 	belfry_time last_fire_at; /* 0: no Run */
 	int64_t missed;           /* due times that went to the ledger */
+	belfry_time decided_due;  /* the last of all; 0: none */
+	belfry_time decided_local;
 };
 
 /* BELFRY_OK or BELFRY_NOMEM. Runs are made QUEUED, ready at their due time or within the rule's spread after it.

@@ -66,6 +66,7 @@ static enum belfry_status new_runtime(struct bf_embedded *embedded, struct belfr
 			.beat = o->beat != 0 ? o->beat : o->lease / 4,
 			.tick = o->tick,
 			.timeout = o->timeout,
+			.zones_check = o->zones_check,
 			.changed_data = o->changed_data,
 			.changed = o->changed,
 			.prune =
@@ -103,6 +104,7 @@ static enum belfry_status check_durations(const struct belfry_provider_options *
 			{"beat", o->beat, BELFRY_DAY},
 			{"tick", o->tick, BELFRY_DAY},
 			{"timeout", o->timeout, BELFRY_DAY},
+			{"zones_check", o->zones_check, BELFRY_DAY},
 			{"keep_age", o->keep_age, 400 * 366 * BELFRY_DAY},
 			{"keep_failed_age", o->keep_failed_age, 400 * 366 * BELFRY_DAY},
 	};

@@ -103,6 +103,47 @@ static struct bf_boot_time step(struct bf_runtime *runtime, struct bf_planner_ev
 	return orders.wake;
 }
 
+/* A newer tz database while we run, and rows of an older one in the store: looked for now and then, on the thread
+ * that computes due times, so that no pass sees half of a change. */
+static bool refresh_zones(struct bf_runtime *runtime)
+{
+	struct belfry_zones *zones = runtime->config.zones;
+	const char *before = belfry_zones_version(zones);
+	struct belfry_error err = {0};
+	bool is_changed = false;
+	enum belfry_status status = belfry_zones_refresh(zones, &is_changed, &err);
+
+	if (status != BELFRY_OK && !runtime->are_zones_unreadable) {
+		bf_log(runtime->env, BF_LOG_WARNING,
+				"what=tz-database-unreadable status=%s detail=\"%s\" next=\"what was "
+				"read before stays in use\"",
+				belfry_status_name(status), err.message);
+	}
+	runtime->are_zones_unreadable = status != BELFRY_OK;
+	if (is_changed) {
+		bf_log(runtime->env, BF_LOG_INFO,
+				"what=tz-database-changed old=%s new=%s next=\"due times that lie ahead "
+				"are computed anew\"",
+				before, belfry_zones_version(zones));
+	}
+	return is_changed;
+}
+
+static bool look_at_zones(struct bf_runtime *runtime, struct bf_planner_event *ret_event)
+{
+	struct bf_boot_time now = bf_runtime_now(runtime);
+
+	if (now.us < runtime->zones_at.us) {
+		return false;
+	}
+	runtime->zones_at = bf_boot_add(now, runtime->config.zones_check);
+	*ret_event = (struct bf_planner_event){.kind = BF_PLANNER_ZONES,
+			.now = now,
+			.has_more = !bf_inbox_is_empty(&runtime->inboxes[BF_THREAD_PLANNER]),
+			.is_changed = refresh_zones(runtime)};
+	return true;
+}
+
 static struct bf_planner_event event_of(struct bf_runtime *runtime,
 		const struct bf_message *message, bool has_more)
 {
@@ -150,6 +191,9 @@ void *bf_runtime_planner_main(void *data)
 	while (!atomic_load(&runtime->quits[BF_THREAD_PLANNER])) {
 		bool has_more;
 		bool clock_set;
+		if (look_at_zones(runtime, &event)) {
+			wake = step(runtime, event);
+		}
 		struct bf_link *link = bf_inbox_take(inbox, &has_more);
 		if (link != NULL) {
 			struct bf_message *message = BF_CONTAINER(link, struct bf_message, link);
@@ -158,8 +202,11 @@ void *bf_runtime_planner_main(void *data)
 			wake = step(runtime, event);
 			continue;
 		}
+		wake.us = BF_MIN(wake.us, runtime->zones_at.us);
 		bf_inbox_wait(inbox, wake, &clock_set);
 		if (clock_set) {
+			runtime->zones_at = (struct bf_boot_time){
+					0}; /* the machine may have slept */
 			/* Whether it was a step that matters is the keeper's to find out. */
 			struct bf_message now = {.kind = BF_MESSAGE_BEAT_NOW};
 			bf_runtime_post(runtime, BF_THREAD_KEEPER, &now);

@@ -126,10 +126,8 @@ static uint64_t random64(const struct bf_env *env)
 static enum belfry_status new_machines(struct bf_runtime *runtime)
 {
 	const struct bf_runtime_config *c = &runtime->config;
-	const char *tz_version = belfry_zones_version(c->zones);
 	struct bf_planner_config planner = {
 			.zones = c->zones,
-			.tz_version = tz_version,
 			.tick = c->tick,
 			.max_active = c->max_active,
 			.seed = random64(runtime->env),
@@ -146,7 +144,7 @@ static enum belfry_status new_machines(struct bf_runtime *runtime)
 			.beat = c->beat,
 			.identity = bf_str(runtime->identity),
 			.version = bf_str(runtime->version),
-			.tz_version = bf_str(tz_version),
+			.zones = c->zones,
 			.seed = {random64(runtime->env), random64(runtime->env)},
 			.prune = c->prune,
 	};
@@ -188,6 +186,7 @@ static void set_defaults(struct bf_runtime_config *config)
 	config->lease = config->lease != 0 ? config->lease : 8 * BELFRY_SECOND;
 	config->beat = config->beat != 0 ? config->beat : 2 * BELFRY_SECOND;
 	config->tick = config->tick != 0 ? config->tick : BELFRY_SECOND;
+	config->zones_check = config->zones_check != 0 ? config->zones_check : 30 * BELFRY_SECOND;
 	config->timeout = config->timeout != 0 ? config->timeout : 10 * BELFRY_SECOND;
 }
 

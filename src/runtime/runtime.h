@@ -28,8 +28,9 @@ struct bf_runtime_config {
 	belfry_duration lease;
 	belfry_duration beat;
 	belfry_duration tick;
-	belfry_duration timeout;   /* of requests */
-	struct belfry_prune prune; /* ages and counts */
+	belfry_duration timeout;     /* of requests */
+	belfry_duration zones_check; /* between looks at the tz database; 0: 30 s */
+	struct belfry_prune prune;   /* ages and counts */
 	void *changed_data;
 	belfry_changed_fn changed; /* may be NULL: then nothing is noted of changes */
 };

@@ -30,6 +30,8 @@ struct bf_runtime {
 	pthread_t pulse;
 	bool has_pulse;
 
+	struct bf_boot_time zones_at; /* the planner's: the next look at the tz database */
+	bool are_zones_unreadable;    /* the planner's: the last look failed, and that was said */
 	bool owes_clock_back; /* the keeper's: the planner was not told, for lack of memory */
 
 	const struct belfry_handler *handler;

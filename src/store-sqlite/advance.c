@@ -17,6 +17,7 @@ struct row {
 	uint32_t flags;
 	bool is_there; /* and no tombstone */
 	bool is_revision_used;
+	int64_t tz;
 };
 
 struct advance_call {
@@ -66,6 +67,7 @@ static enum belfry_status find_row(struct bf_db *db, struct belfry_str id, struc
 				.flags = bf_db_u32(found, 3),
 				.is_there = bf_db_int(found, 4) == 0,
 				.is_revision_used = bf_db_int(found, 5) != 0,
+				.tz = bf_db_int(found, 6),
 		};
 	}
 	return status;
@@ -280,11 +282,20 @@ static enum belfry_status move_row(struct step *step, const struct belfry_advanc
 			(item->flags & BELFRY_ADVANCE_F_REMOVE) == 0;
 	belfry_time idle_since = item->decided_at != 0 ? item->decided_at : step->advance->now;
 
+	tz = has_cursor ? tz : 0; /* in an index: written where it changes */
+	enum belfry_status status = tz == row->tz
+			? BELFRY_OK
+			: bf_db_run(step->db, BF_ST_SCHEDULE_TZ, bf_v_int(row->key), bf_v_int(tz));
+	if (status != BELFRY_OK) {
+		return status;
+	}
 	return bf_db_run(step->db, BF_ST_SCHEDULE_MOVE, bf_v_int(row->key), bf_v_int(version),
 			bf_v_int(item->phase), has_cursor ? bf_v_int(item->cursor) : bf_v_null(),
-			bf_v_int(has_cursor ? 0 : idle_since), bf_v_int(tz),
+			bf_v_int(has_cursor ? 0 : idle_since), bf_v_int(item->decided_due),
 			bf_v_int(births->fired), bf_v_int(item->last_fire_at),
-			bf_v_text(item->phase_reason), bf_v_int(row->is_revision_used ? 1 : 0));
+			bf_v_text(item->phase_reason), bf_v_int(row->is_revision_used ? 1 : 0),
+			bf_v_int(item->decided_local),
+			bf_v_int(has_cursor ? item->cursor_local : 0));
 }
 
 /* A row that nobody has seen begins as a tombstone; its versions begin with the time, so that one

@@ -105,7 +105,7 @@ static enum belfry_status renew(struct bf_db *db, struct beat_call *call, const 
 	}
 	enum belfry_status status = bf_db_run(db, BF_ST_INCARNATION_RENEW, bf_v_int(found->key),
 			bf_v_int(beat->now), bf_v_int(bf_time_add(beat->now, beat->length)),
-			bf_v_optional_id(&beat->low));
+			bf_v_optional_id(&beat->low), bf_v_text(beat->tz_version));
 	beat->beat = (uint64_t)found->beat + 1;
 	if (status == BELFRY_OK) {
 		status = read_living(db, beat, call->arena);

@@ -89,6 +89,22 @@ static enum belfry_status list_revisions(struct listing *listing)
 			list->limit, append_revision);
 }
 
+static enum belfry_status append_tz_version(struct listing *listing, sqlite3_stmt *row,
+		size_t limit)
+{
+	struct belfry_list *list = listing->list;
+	void *array = list->rows;
+	enum belfry_status status = next_place(listing, limit, sizeof(*list->rows), &array);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	list->rows = array;
+	struct belfry_schedule_row *version = &list->rows[list->count++];
+	*version = (struct belfry_schedule_row){.cursor = BELFRY_TIME_NEVER};
+	return bf_db_text(row, 0, listing->arena, &version->tz_version);
+}
+
 static enum belfry_status list_due(struct listing *listing)
 {
 	struct belfry_list *list = listing->list;
@@ -109,6 +125,13 @@ static enum belfry_status list_schedules(struct listing *listing)
 	struct belfry_list *list = listing->list;
 	enum belfry_status status = BELFRY_OK;
 
+	if (list->id_count == 0 && list->tz_version.len > 0) {
+		return append_all(listing,
+				bf_db_bind(listing->db, BF_ST_SCHEDULES_OF_TZ,
+						bf_v_text(list->after_text), one_more(list),
+						bf_v_text(list->tz_version)),
+				list->limit, append_schedule);
+	}
 	if (list->id_count == 0) {
 		return append_all(listing,
 				bf_db_bind(listing->db, BF_ST_SCHEDULES_BY_ID,
@@ -395,6 +418,10 @@ static enum belfry_status list_kind(struct listing *listing)
 	case BELFRY_LIST_GAPS: return list_gaps(listing);
 	case BELFRY_LIST_INCARNATIONS: return list_incarnations(listing);
 	case BELFRY_LIST_COUNTS: return list_counts(listing);
+	case BELFRY_LIST_TZ_VERSIONS:
+		return append_all(listing,
+				bf_db_bind_values(listing->db, BF_ST_SCHEDULES_TZ, NULL, 0),
+				listing->list->limit, append_tz_version);
 	}
 	return BELFRY_INVALID;
 }

@@ -155,6 +155,9 @@ enum belfry_status bf_sqlite_read_schedule(sqlite3_stmt *row, struct belfry_aren
 			.fired_count = bf_db_int(row, 8),
 			.last_fire_at = bf_db_int(row, 9),
 			.payload_bytes = bf_db_u32(row, 10),
+			.decided_due = bf_db_int(row, 15),
+			.decided_local = bf_db_int(row, 16),
+			.cursor_local = bf_db_int(row, 17),
 	};
 	enum belfry_status status = bf_db_text(row, 0, arena, &ret_row->id);
 	if (status == BELFRY_OK) {

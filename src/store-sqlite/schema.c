@@ -124,6 +124,14 @@ static const char step_3[] =
 		"CREATE INDEX schedules_revisions ON schedules(id, revision, presence);"
 		"CREATE INDEX documents_revisions ON documents(kind, id, flags, etag);";
 
+/* What a newer tz database needs. The index has no column that a due time changes; rows without a cursor are
+ * not in it, and those which have one are found by its version. */
+static const char step_4[] =
+		"ALTER TABLE schedules ADD COLUMN decided_due INTEGER NOT NULL DEFAULT 0;"
+		"ALTER TABLE schedules ADD COLUMN cursor_local INTEGER NOT NULL DEFAULT 0;"
+		"UPDATE schedules SET tz=0 WHERE cursor IS NULL AND tz<>0;"
+		"CREATE INDEX schedules_tz ON schedules(tz, id) WHERE tz <> 0;";
+
 static const char output_step_1[] =
 		"PRAGMA application_id=1113943142;"
 		"CREATE TABLE outputs(key INTEGER PRIMARY KEY, run BLOB NOT NULL UNIQUE,"
@@ -148,6 +156,7 @@ static const struct step steps[] = {
 		{step_1, "PRAGMA user_version=1"},
 		{step_2, "PRAGMA user_version=2"},
 		{step_3, "PRAGMA user_version=3"},
+		{step_4, "PRAGMA user_version=4"},
 };
 static const struct step output_steps[] = {
 		{output_step_1, "PRAGMA user_version=1"},

@@ -29,7 +29,7 @@ _Static_assert(BELFRY_TRIGGER_SCHEDULE == 0, "triggers are stored");
 #define SCHEDULE_COLUMNS                                                                           \
 	"s.id,s.version,s.revision,s.flags,s.presence,s.phase,s.cursor,s.idle_since,"              \
 	"s.fired_count,s.last_fire_at,v.payload_bytes,v.definition,v.fair_key,n.name,"             \
-	"s.phase_reason"
+	"s.phase_reason,s.decided_due,s.decided_local,s.cursor_local"
 #define SCHEDULE_JOINS                                                                             \
 	" LEFT JOIN schedule_revisions v ON v.schedule=s.key AND v.revision=s.revision"            \
 	" AND s.presence=0 LEFT JOIN names n ON n.key=s.tz"

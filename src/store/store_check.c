@@ -120,7 +120,7 @@ static enum belfry_status check_item(const struct belfry_advance_item *item,
 		REFUSE(err, "advance: a schedule that is not there can only be put or removed");
 	}
 	if (item->cursor < 0 || item->decided_at < 0 || item->last_fire_at < 0 ||
-			(unsigned)item->phase >= BELFRY_PHASE_COUNT) {
+			item->decided_due < 0 || (unsigned)item->phase >= BELFRY_PHASE_COUNT) {
 		REFUSE(err, "advance: a time is negative, or the phase unknown");
 	}
 	if (!is_text(item->tz_version, TEXT_BYTES) || !is_text(item->phase_reason, TEXT_BYTES)) {
@@ -278,12 +278,15 @@ enum belfry_status bf_check_list(const struct belfry_list *list, struct belfry_e
 	bool needs_ids = list->kind == BELFRY_LIST_RUN_IDS ||
 			list->kind == BELFRY_LIST_INVOCATIONS || list->kind == BELFRY_LIST_ATTEMPTS;
 
-	if ((unsigned)list->kind > BELFRY_LIST_COUNTS) {
+	if ((unsigned)list->kind > BELFRY_LIST_TZ_VERSIONS) {
 		REFUSE(err, "list: kind %u is unknown", (unsigned)list->kind);
 	}
 	if (!is_text(list->schedule, BELFRY_SCHEDULE_ID_BYTES) ||
 			!is_text(list->after_text, BELFRY_SCHEDULE_ID_BYTES)) {
 		REFUSE(err, "list: a schedule's id has at most %d bytes", BELFRY_SCHEDULE_ID_BYTES);
+	}
+	if (!is_text(list->tz_version, TEXT_BYTES)) {
+		REFUSE(err, "list: a tz version is too long");
 	}
 	if (list->kind == BELFRY_LIST_GAPS && list->schedule.len == 0) {
 		REFUSE(err, "list: gaps are those of one schedule");

@@ -173,8 +173,8 @@ static bool is_row(const struct belfry_schedule_row *row)
 			row->id.len <= BELFRY_SCHEDULE_ID_BYTES && row->version > 0 &&
 			row->revision > 0 && (unsigned)row->phase < BELFRY_PHASE_COUNT &&
 			is_time(row->cursor) && is_time(row->idle_since) &&
-			is_time(row->last_fire_at) && row->fired_count >= 0 &&
-			row->payload_bytes <= BELFRY_PAYLOAD_BYTES &&
+			is_time(row->last_fire_at) && is_time(row->decided_due) &&
+			row->fired_count >= 0 && row->payload_bytes <= BELFRY_PAYLOAD_BYTES &&
 			bf_text_is_believable(row->definition) &&
 			bf_text_is_believable(row->fair_key) &&
 			bf_text_is_believable(row->tz_version) &&
@@ -186,6 +186,17 @@ static bool is_brief_row(const struct belfry_schedule_row *row)
 {
 	return bf_text_is_believable(row->id) && row->id.len > 0 &&
 			row->id.len <= BELFRY_SCHEDULE_ID_BYTES && row->revision > 0;
+}
+
+static bool are_tz_versions(const struct belfry_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!bf_text_is_believable(list->rows[i].tz_version) ||
+				list->rows[i].tz_version.len == 0) {
+			return false;
+		}
+	}
+	return true;
 }
 
 static bool are_rows(const struct belfry_list *list)
@@ -276,6 +287,7 @@ static const void *answer_of(const struct belfry_list *list)
 	switch (list->kind) {
 	case BELFRY_LIST_DUE:
 	case BELFRY_LIST_SCHEDULES:
+	case BELFRY_LIST_TZ_VERSIONS:
 	case BELFRY_LIST_REVISIONS: return list->rows;
 	case BELFRY_LIST_RUNS:
 	case BELFRY_LIST_RUN_IDS: return list->runs;
@@ -294,6 +306,7 @@ static size_t most(const struct belfry_list *list)
 	switch (list->kind) {
 	case BELFRY_LIST_DUE:
 	case BELFRY_LIST_REVISIONS:
+	case BELFRY_LIST_TZ_VERSIONS:
 	case BELFRY_LIST_RUNS:
 	case BELFRY_LIST_ATTEMPTS:
 	case BELFRY_LIST_GAPS: return list->limit;
@@ -327,6 +340,7 @@ bool bf_verify_list(const struct belfry_list *list)
 	case BELFRY_LIST_GAPS: return is_time(list->history_from) && are_gaps(list);
 	case BELFRY_LIST_INCARNATIONS: return are_incarnations(list->incarnations, list->count);
 	case BELFRY_LIST_COUNTS: return list->counts != NULL && are_counts(list->counts);
+	case BELFRY_LIST_TZ_VERSIONS: return are_tz_versions(list);
 	}
 	return false;
 }

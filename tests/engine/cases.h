@@ -12,5 +12,6 @@ int run_planner_tests(void);
 int run_planner_put_tests(void);
 int run_settle_tests(void);
 int run_sweep_tests(void);
+int run_zones_tests(void);
 
 #endif

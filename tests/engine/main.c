@@ -18,6 +18,7 @@ int main(void)
 			run_fires_tests,
 			run_keeper_tests,
 			run_sweep_tests,
+			run_zones_tests,
 	};
 	int failed = 0;
 

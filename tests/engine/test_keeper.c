@@ -28,7 +28,7 @@ static int set_up(void **state)
 			.beat = BEAT,
 			.identity = BF_STR("host"),
 			.version = BF_STR("0.1"),
-			.tz_version = BF_STR("2026a"),
+			.zones = zones(),
 			.seed = {3, 4},
 			.prune = {.keep_age = BELFRY_DAY}};
 

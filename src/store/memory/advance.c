@@ -166,7 +166,11 @@ static void set_cursor(struct mem_db *db, struct mem_schedule *schedule,
 		BF_ASSERT(mem_tree_put(&db->due, &schedule->due));
 	} else {
 		schedule->row.idle_since = item->decided_at != 0 ? item->decided_at : now;
+		mem_text_free(&schedule->row.tz_version);
 	}
+	schedule->row.decided_due = item->decided_due;
+	schedule->row.decided_local = item->decided_local;
+	schedule->row.cursor_local = has_cursor ? item->cursor_local : 0;
 }
 
 /* A new row begins as a tombstone that nobody made: nothing lives there yet. */
@@ -209,6 +213,7 @@ static void apply_remove(struct mem_db *db, struct mem_schedule *schedule,
 	row->flags = 0;
 	row->fired_count = 0;
 	row->last_fire_at = 0;
+	row->decided_due = row->decided_local = 0;
 	row->payload_bytes = 0;
 	row->phase = BELFRY_PHASE_ACTIVE;
 	mem_text_free(&row->definition);

@@ -141,6 +141,13 @@ static enum belfry_status renew(struct mem_db *db, struct belfry_beat *beat,
 		return BELFRY_CONFLICT;
 	}
 	struct belfry_incarnation before = row->incarnation;
+	struct belfry_str tz_version = {NULL, 0};
+	if (beat->tz_version.len > 0) {
+		if (mem_text_copy(&tz_version, beat->tz_version) != BELFRY_OK) {
+			return BELFRY_NOMEM;
+		}
+		mem_text_move(&row->incarnation.tz_version, &tz_version);
+	}
 	count_renewal(&row->incarnation, beat);
 	enum belfry_status status = mem_incarnations_copy(db, true, 0, arena, &beat->living,
 			&beat->living_count);

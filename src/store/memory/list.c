@@ -85,6 +85,37 @@ static enum belfry_status append_brief(struct belfry_list *list,
 	return belfry_arena_copy(arena, schedule->row.id, &row->id);
 }
 
+/* Looks at every row, as no other store may: this one holds few. */
+static bool is_listed_version(const struct belfry_list *list, struct belfry_str version)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (bf_str_equal(list->rows[i].tz_version, version)) {
+			return true;
+		}
+	}
+	return version.len == 0;
+}
+
+static bool is_wanted_by_id(const struct belfry_list *list, const struct mem_schedule *schedule)
+{
+	struct belfry_str version = schedule->row.tz_version;
+
+	if (list->kind == BELFRY_LIST_TZ_VERSIONS) {
+		return !is_listed_version(list, version);
+	}
+	return list->kind != BELFRY_LIST_SCHEDULES || list->tz_version.len == 0 ||
+			bf_str_equal(version, list->tz_version);
+}
+
+static enum belfry_status append_tz(struct belfry_list *list, const struct mem_schedule *schedule,
+		struct belfry_arena *arena)
+{
+	struct belfry_schedule_row *row = &list->rows[list->count++];
+
+	*row = (struct belfry_schedule_row){.cursor = BELFRY_TIME_NEVER};
+	return belfry_arena_copy(arena, schedule->row.tz_version, &row->tz_version);
+}
+
 typedef enum belfry_status (*append_fn)(struct belfry_list *list,
 		const struct mem_schedule *schedule, struct belfry_arena *arena);
 
@@ -96,10 +127,17 @@ static enum belfry_status list_by_id(struct mem_db *db, struct belfry_list *list
 		return BELFRY_NOMEM;
 	}
 	struct mem_key after = {.text = {list->after_text}, .sequence = list->after_text.len > 0};
-	for (struct mem_node *node = mem_tree_find_from(&db->schedules, &after);
-			node != NULL && has_room(list); node = mem_tree_next(node)) {
-		if (append(list, BF_CONTAINER(node, struct mem_schedule, by_id), arena) !=
-				BELFRY_OK) {
+	for (struct mem_node *node = mem_tree_find_from(&db->schedules, &after); node != NULL;
+			node = mem_tree_next(node)) {
+		const struct mem_schedule *schedule = BF_CONTAINER(node, struct mem_schedule,
+				by_id);
+		if (!is_wanted_by_id(list, schedule)) {
+			continue;
+		}
+		if (!has_room(list)) {
+			break;
+		}
+		if (append(list, schedule, arena) != BELFRY_OK) {
 			return BELFRY_NOMEM;
 		}
 	}
@@ -109,8 +147,10 @@ static enum belfry_status list_by_id(struct mem_db *db, struct belfry_list *list
 static enum belfry_status list_schedules(struct mem_db *db, struct belfry_list *list,
 		struct belfry_arena *arena)
 {
-	return list->id_count > 0 ? list_named_schedules(db, list, arena)
-				  : list_by_id(db, list, arena, append_row);
+	if (list->id_count > 0) {
+		return list_named_schedules(db, list, arena);
+	}
+	return list_by_id(db, list, arena, append_row);
 }
 
 /* --- Runs --- */
@@ -348,6 +388,7 @@ static enum belfry_status list_kind(struct mem_db *db, struct belfry_list *list,
 	case BELFRY_LIST_GAPS: return list_gaps(db, list, arena);
 	case BELFRY_LIST_INCARNATIONS: return list_incarnations(db, list, arena);
 	case BELFRY_LIST_COUNTS: return list_counts(db, list, arena);
+	case BELFRY_LIST_TZ_VERSIONS: return list_by_id(db, list, arena, append_tz);
 	}
 	return BELFRY_INVALID;
 }
