@@ -44,7 +44,8 @@ torture: setup
 fuzz: setup
 	@tools/run-fuzz
 
-bench: setup
+bench:
+	@tools/setup bench
 	@tools/run-bench
 
 format:
