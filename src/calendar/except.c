@@ -220,9 +220,25 @@ static bool build_years(struct bf_except *except)
 	return sum != 0;
 }
 
-static enum belfry_status check_counts(size_t crons, size_t partial, struct bf_except_sums *sums,
-		struct belfry_error *err)
+static bool has_seconds(const struct bf_except *except)
 {
+	for (size_t i = 0; i < except->partial_count; i++) {
+		if (except->partial[i]->has_seconds) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum belfry_status check_counts(const struct bf_except *except, size_t crons, size_t partial,
+		struct bf_except_sums *sums, struct belfry_error *err)
+{
+	if (partial > BF_EXCEPT_SECONDS_MAX && has_seconds(except)) {
+		return bf_error_set(err, BELFRY_INVALID_SCHEDULE,
+				"too many exceptions: at most %zu expressions that leave out some times "
+				"of a day hold for one rule of a union where one has seconds",
+				BF_EXCEPT_SECONDS_MAX);
+	}
 	sums->crons += crons;
 	sums->partial += partial;
 	if (partial > BF_EXCEPT_PARTIAL_MAX || sums->partial > BF_EXCEPT_PARTIAL_SUM_MAX) {
@@ -260,7 +276,7 @@ static enum belfry_status take_crons(struct bf_except *except, struct bf_except_
 		}
 	}
 	except->partial_count = BF_MIN(partial, BF_EXCEPT_PARTIAL_MAX);
-	return check_counts(crons, partial, sums, err);
+	return check_counts(except, crons, partial, sums, err);
 }
 
 BF_CLEANUP_POINTER(except, struct bf_except, bf_except_free)

@@ -20,6 +20,8 @@
  * at for each shape of a month. */
 #define BF_EXCEPT_PARTIAL_MAX     ((size_t)16)
 #define BF_EXCEPT_PARTIAL_SUM_MAX ((size_t)32)
+/* ... and of one part where any of them has seconds, since a day has so many. */
+#define BF_EXCEPT_SECONDS_MAX ((size_t)4)
 /* ... and those that leave out whole days. */
 #define BF_EXCEPT_CRON_MAX     ((size_t)64)
 #define BF_EXCEPT_CRON_SUM_MAX ((size_t)1024)

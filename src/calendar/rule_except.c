@@ -12,7 +12,7 @@
 #include "calendar/civil.h"
 #include "calendar/rule_json.h"
 
-#define ITEMS_MAX  5000 /* of one list; the text ends sooner for most */
+#define ITEMS_MAX  1000 /* of one list */
 #define DATE_BYTES 10
 #define ALL_SIXTY  ((UINT64_C(1) << 60) - 1)
 

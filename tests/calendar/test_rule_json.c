@@ -236,6 +236,32 @@ static void a_limit_of_firings_does_not_end_the_answers(void **state)
 			"2026-01-01T09:00:00Z,2026-01-02T09:00:00Z");
 }
 
+static void a_union_of_rules_that_never_fire_is_refused_soon(void **state)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+	const char *dead =
+			"{\"cron\":\"*/20 2 * 3 SUN#2\",\"not_before\":\"2030-01-01T00:00:00Z\"},";
+	struct belfry_error err = {0};
+	struct belfry_rule *rule;
+
+	(void)state;
+	for (int count = 15; count <= 16; count++) {
+		bf_buf_clear(&text);
+		bf_buf_append_text(&text, "{\"any\":[");
+		for (int i = 0; i < count; i++) {
+			bf_buf_append_text(&text, dead);
+		}
+		bf_buf_append_text(&text, "{\"cron\":\"@daily\"}]}");
+		enum belfry_status status = belfry_rule_new(shared_zones(), bf_buf_str(&text),
+				BF_STR("America/New_York"), NULL, &rule, &err);
+		assert_int_equal(status, count == 15 ? BELFRY_OK : BELFRY_INVALID_SCHEDULE);
+		if (status == BELFRY_OK) {
+			belfry_rule_free(rule);
+		}
+	}
+	assert_non_null(strstr(err.message, "none of the first 16 rules"));
+}
+
 static void a_fault_in_an_expression_has_its_place_in_the_document(void **state)
 {
 	(void)state;
@@ -289,6 +315,7 @@ int run_rule_json_tests(void)
 			cmocka_unit_test(what_is_wrong_is_named),
 			cmocka_unit_test(a_rule_tells_its_limit_its_spread_and_its_class),
 			cmocka_unit_test(a_limit_of_firings_does_not_end_the_answers),
+			cmocka_unit_test(a_union_of_rules_that_never_fire_is_refused_soon),
 			cmocka_unit_test(a_fault_in_an_expression_has_its_place_in_the_document),
 			cmocka_unit_test(size_and_count_are_bounded),
 	};
