@@ -374,6 +374,25 @@ static void attempts_are_kept_where_asked_for(struct belfry_store_trial *trial)
 	CHECK(trial, list.attempts[1].error == BELFRY_RUN_ERROR_NONE);
 }
 
+/* The Run ends because attempts are spent, and the last attempt says what it failed of itself. */
+static void an_attempt_may_keep_an_error_of_its_own(struct belfry_store_trial *trial)
+{
+	struct belfry_run run = begin(trial);
+	struct belfry_record failed = bf_suite_record_of(&run, BELFRY_RECORD_FAILED);
+	struct belfry_list list = {.kind = BELFRY_LIST_ATTEMPTS,
+			.run_ids = &run.id,
+			.run_id_count = 1};
+
+	failed.write_attempt = true;
+	failed.error = BELFRY_RUN_ERROR_RETRIES_SPENT;
+	failed.attempt_error = BELFRY_RUN_ERROR_TIMEOUT;
+	REQUIRE(trial, bf_suite_record(trial, &failed) == BELFRY_OK);
+	CHECK(trial, bf_suite_run(trial, run.id).error == BELFRY_RUN_ERROR_RETRIES_SPENT);
+	bf_suite_list(trial, &list);
+	REQUIRE(trial, list.count == 1);
+	CHECK(trial, list.attempts[0].error == BELFRY_RUN_ERROR_TIMEOUT);
+}
+
 /* A target that puts a Run off for a day fills no table. */
 static void the_latest_attempts_alone_are_kept(struct belfry_store_trial *trial)
 {
@@ -420,6 +439,8 @@ static void a_record_again_keeps_one_attempt(struct belfry_store_trial *trial)
 }
 
 const struct belfry_store_case bf_suite_records[] = {
+		{"an_attempt_may_keep_an_error_of_its_own",
+				an_attempt_may_keep_an_error_of_its_own},
 		{"t024_a_session_is_stored", a_session_is_stored},
 		{"t026_a_stored_session_outlives_a_restart",
 				t026_a_stored_session_outlives_a_restart},

@@ -35,6 +35,10 @@ struct belfry_invocation {
 	belfry_fence fence; /* pass it on: the far end can refuse a lower one */
 	uint32_t stands_for;
 	belfry_duration timeout; /* of this attempt; 0: none */
+	/* How many processes were lost while they had the Run in this step, since anything new was stored
+	 * of it. Above 0: this call may repeat one that was cut off, with the same attempt and a higher
+	 * fence. */
+	uint32_t takeovers;
 };
 
 /* How a turn ended, where it has ended by the time it is admitted (webhook, exec, chat). */
@@ -71,6 +75,12 @@ struct belfry_handler {
 	/* May be NULL. The attempt is over for the provider (its time limit, or the Run was
 	 * cancelled): stop working on it. The reply handle still has to be given back. */
 	void (*cancel)(void *data, struct belfry_id run, belfry_fence fence);
+
+	/* May be NULL; both or none. belfry_scheduler_start, where it is OK, calls hold once; and release is
+	 * called once, when nothing will be called any more: by the stop that answers BELFRY_OK, or by
+	 * close. `data` is not touched after that. For handlers that count who uses them (pool.h, pull.h). */
+	void (*hold)(void *data);
+	void (*release)(void *data);
 };
 
 /* The four answers. Each takes *reply and sets it to NULL; texts are copied. Callable also from within
@@ -87,7 +97,8 @@ BELFRY_API enum belfry_status belfry_reply_turn(struct belfry_reply **reply, str
 		const struct belfry_outcome *outcome);
 /* This attempt failed: again, by the schedule's retry policy.
  * after    microseconds: the target's own Retry-After, 0 where it gave none. One that is given costs no
- *          attempt, and is honoured up to an hour, within a day of the Run's start.
+ *          attempt, and is honoured up to an hour, within a day of the Run's start. It is not shorter than
+ *          first_delay, doubled with each attempt before up to max_delay; up to a tenth is added by chance.
  * error    kept with the attempt. A Run without attempts left is FAILED, RETRIES_SPENT
  * message  a sentence for people, may be empty; detail: for the operator's log alone */
 BELFRY_API enum belfry_status belfry_reply_retry(struct belfry_reply **reply, belfry_duration after,

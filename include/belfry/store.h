@@ -310,6 +310,7 @@ struct belfry_record {
 	enum belfry_run_status status; /* TURN, CONCLUDED: terminal, or RUNNING */
 	uint32_t run_flags;            /* added to the Run's */
 	enum belfry_run_error error;
+	enum belfry_run_error attempt_error; /* of the row in `attempts`; NONE: `error` */
 	struct belfry_str message;
 	struct belfry_str detail;
 	belfry_time ready_at; /* RETRY */

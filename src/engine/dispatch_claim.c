@@ -111,9 +111,11 @@ static void take_claimed(struct bf_dispatcher *dispatcher, const struct belfry_c
 	}
 	dispatcher->counts.takeovers++;
 	if (run.policy.interrupted == BELFRY_INTERRUPTED_ABANDON) {
-		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_INTERRUPTED);
+		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_INTERRUPTED,
+				bf_str(belfry_run_error_text(BELFRY_RUN_ERROR_INTERRUPTED)));
 	} else if (run.takeovers > dispatcher->config.recovery_limit) {
-		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_RECOVERY_LIMIT);
+		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_RECOVERY_LIMIT,
+				bf_str(belfry_run_error_text(BELFRY_RUN_ERROR_RECOVERY_LIMIT)));
 	}
 }
 

@@ -92,13 +92,14 @@ static void draft_retry(struct bf_dispatcher *dispatcher, struct bf_held *held,
 		draft_failed(dispatcher, held,
 				is_only ? answer->error : BELFRY_RUN_ERROR_RETRIES_SPENT, message,
 				answer->detail);
+		held->record.attempt_error = answer->error; /* the attempt keeps its own */
 		return;
 	}
 	wait = is_free ? wait : BF_MAX(after, backoff(dispatcher, held));
 	record.ready_at = bf_time_add(store_now, wait);
 	record.is_failure = !is_free;
 	record.error = answer->error;
-	record.message = answer->message;
+	record.message = message;
 	record.detail = answer->detail;
 	record.write_attempt = true;
 	put_draft(dispatcher, held, record);
@@ -177,9 +178,9 @@ void bf_dispatch_time_out(struct bf_dispatcher *dispatcher, struct bf_held *held
 }
 
 void bf_dispatch_fail(struct bf_dispatcher *dispatcher, struct bf_held *held,
-		enum belfry_run_error error)
+		enum belfry_run_error error, struct belfry_str message)
 {
-	draft_failed(dispatcher, held, error, BF_STR(""), BF_STR(""));
+	draft_failed(dispatcher, held, error, message, BF_STR(""));
 }
 
 void bf_dispatch_hand_back(struct bf_dispatcher *dispatcher, struct bf_held *held)
@@ -243,6 +244,7 @@ static void next_step(struct bf_dispatcher *dispatcher, struct bf_held *held)
 	}
 	held->step = BELFRY_STEP_TURN;
 	held->run.failures = 0;
+	held->run.takeovers = 0; /* as in the store: the turn is not asked for again, but anew */
 	bf_list_move(held->payload != NULL ? &dispatcher->again : &dispatcher->ready, &held->link);
 }
 
@@ -264,7 +266,7 @@ static void refuse(struct bf_dispatcher *dispatcher, struct bf_held *held)
 	if (is_bare) {
 		bf_dispatch_drop(dispatcher, held);
 	} else {
-		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_PERMANENT);
+		bf_dispatch_fail(dispatcher, held, BELFRY_RUN_ERROR_PERMANENT, BF_STR(""));
 	}
 }
 
@@ -300,7 +302,19 @@ void bf_dispatcher_uncalled(struct bf_dispatcher *dispatcher, const struct bf_to
 	}
 }
 
-void bf_dispatch_recorded(struct bf_dispatcher *dispatcher)
+/* A Run that is delayed is asked for when it gets ready, not with the next tick. */
+static void look_again(struct bf_dispatcher *dispatcher, belfry_time ready_at,
+		struct bf_boot_time now)
+{
+	belfry_duration wait = bf_time_since(ready_at, bf_dispatch_store_now(dispatcher, now));
+
+	if (dispatcher->has_cover) {
+		dispatcher->claim_at.us = BF_MIN(dispatcher->claim_at.us,
+				bf_boot_add(now, BF_MAX(wait, 0)).us);
+	}
+}
+
+void bf_dispatch_recorded(struct bf_dispatcher *dispatcher, struct bf_boot_time now)
 {
 	dispatcher->record_max = BF_MIN(dispatcher->record_max * 2, BF_DISPATCH_BATCH_MAX);
 	for (size_t i = 0; i < dispatcher->record_count; i++) {
@@ -322,6 +336,9 @@ void bf_dispatch_recorded(struct bf_dispatcher *dispatcher)
 			next_step(dispatcher, held);
 		} else {
 			/* A Run that was delayed or handed back waits in the queue. */
+			if (record->kind == BELFRY_RECORD_RETRY) {
+				look_again(dispatcher, record->ready_at, now);
+			}
 			count_end(dispatcher, held);
 			bf_dispatch_drop(dispatcher, held);
 		}

@@ -165,7 +165,8 @@ static void fail_unloaded(struct bf_dispatcher *dispatcher)
 	while (dispatcher->loading.first != NULL) {
 		bf_dispatch_fail(dispatcher,
 				BF_CONTAINER(dispatcher->loading.first, struct bf_held, link),
-				BELFRY_RUN_ERROR_PERMANENT);
+				BELFRY_RUN_ERROR_PERMANENT,
+				BF_STR("the payload that it was to be called with is gone"));
 	}
 }
 
@@ -224,7 +225,7 @@ static void answered(struct bf_dispatcher *dispatcher, struct bf_dispatcher_orde
 	dispatcher->failures = 0;
 	dispatcher->counts.last_step = event->now;
 	switch (work) {
-	case BF_WORK_RECORD: bf_dispatch_recorded(dispatcher); break;
+	case BF_WORK_RECORD: bf_dispatch_recorded(dispatcher, event->now); break;
 	case BF_WORK_LOAD: loaded(dispatcher, event->now); break;
 	case BF_WORK_CLAIM: bf_dispatch_claimed(dispatcher, event->now); break;
 	case BF_WORK_NONE: BF_ASSERT(false); break;

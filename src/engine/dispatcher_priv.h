@@ -123,11 +123,12 @@ void bf_dispatch_answer(struct bf_dispatcher *dispatcher, struct bf_answer *answ
 		struct bf_boot_time now);
 void bf_dispatch_time_out(struct bf_dispatcher *dispatcher, struct bf_held *held,
 		struct bf_boot_time now);
+/* message: lives as long as the program; for people. */
 void bf_dispatch_fail(struct bf_dispatcher *dispatcher, struct bf_held *held,
-		enum belfry_run_error error);
+		enum belfry_run_error error, struct belfry_str message);
 void bf_dispatch_hand_back(struct bf_dispatcher *dispatcher, struct bf_held *held);
 BF_MUST_CHECK enum belfry_status bf_dispatch_begin_records(struct bf_dispatcher *dispatcher);
-void bf_dispatch_recorded(struct bf_dispatcher *dispatcher);
+void bf_dispatch_recorded(struct bf_dispatcher *dispatcher, struct bf_boot_time now);
 /* The batch failed as a whole: it is written again, in halves where one of it is at fault. */
 void bf_dispatch_unrecorded(struct bf_dispatcher *dispatcher, enum belfry_status status);
 

@@ -18,6 +18,7 @@ static struct belfry_invocation invocation_of(const struct bf_call *call)
 			.fence = run->fence,
 			.stands_for = run->stands_for,
 			.timeout = run->policy.timeout,
+			.takeovers = run->takeovers,
 	};
 }
 

@@ -214,10 +214,13 @@ static enum belfry_status write_attempt(struct bf_db *db, const struct belfry_re
 	if (!record->write_attempt || is_hosts(record)) {
 		return BELFRY_OK;
 	}
+	enum belfry_run_error error = record->attempt_error != BELFRY_RUN_ERROR_NONE
+			? record->attempt_error
+			: record->error;
 	enum belfry_status status = bf_db_run(db, BF_ST_ATTEMPT_PUT, bf_v_id(&record->run),
 			bf_v_int(record->attempt), bf_v_bits(record->fence), bf_v_int(record->step),
 			bf_v_int(facts->holder), bf_v_int(record->attempt_started_at),
-			bf_v_int(now), bf_v_int(record->error), bf_v_text(record->message),
+			bf_v_int(now), bf_v_int(error), bf_v_text(record->message),
 			bf_v_text(record->detail));
 	bool is_many = record->attempt > BELFRY_ATTEMPTS_KEPT;
 	return status == BELFRY_OK && is_many

@@ -230,6 +230,7 @@ static enum belfry_status check_record(const struct belfry_record *record, struc
 		REFUSE(err, "record: a holder shows its fence");
 	}
 	if ((unsigned)record->error >= BELFRY_RUN_ERROR_COUNT ||
+			(unsigned)record->attempt_error >= BELFRY_RUN_ERROR_COUNT ||
 			(unsigned)record->step > BELFRY_STEP_TURN ||
 			(has_status && !is_end_status(record->status))) {
 		REFUSE(err, "record: error, step or status is unknown, or the Run cannot end so");

@@ -148,6 +148,26 @@ static void t034_two_seeds_wait_differently_and_one_seed_the_same(void **state)
 	(void)state;
 }
 
+static void a_retry_is_asked_for_when_it_gets_ready_and_not_a_tick_later(void **state)
+{
+	struct bench *b = *state;
+	struct bf_owned_run run = owned(1);
+
+	run.policy.first_delay = TICK / 5;
+	begin_dispatch(b);
+	answer_call(b, open_call(b, run), retry_r);
+	belfry_duration wait = b->orders.records[0].ready_at - at_time(10, 0, 0);
+	assert_in_range(wait, TICK / 10, TICK / 5);
+	answer_records(b, BELFRY_OK);
+	assert_null(b->orders.claim);
+	assert_int_equal(b->orders.wake.us - b->now.us, wait);
+	let_pass(b, wait);
+	wake_up(b);
+	assert_non_null(b->orders.claim);
+	assert_int_equal(b->orders.claim->kind, BELFRY_CLAIM_QUEUE);
+	finish_claims(b);
+}
+
 static void t030_retries_that_are_spent_fail_the_run_once(void **state)
 {
 	struct bench *b = *state;
@@ -160,6 +180,8 @@ static void t030_retries_that_are_spent_fail_the_run_once(void **state)
 	assert_int_equal(b->orders.record_count, 1);
 	assert_int_equal(b->orders.records[0].kind, BELFRY_RECORD_FAILED);
 	assert_int_equal(b->orders.records[0].error, BELFRY_RUN_ERROR_RETRIES_SPENT);
+	/* What went wrong last is the attempt's. */
+	assert_int_equal(b->orders.records[0].attempt_error, BELFRY_RUN_ERROR_TARGET_UNREACHABLE);
 	answer_records(b, BELFRY_OK);
 }
 
@@ -246,6 +268,8 @@ static void b10_a_call_past_its_limit_is_told_and_its_late_answer_dropped(void *
 	assert_int_equal(b->cancelled, 1);
 	assert_int_equal(b->orders.records[0].kind, BELFRY_RECORD_RETRY);
 	assert_int_equal(b->orders.records[0].error, BELFRY_RUN_ERROR_TIMEOUT);
+	assert_string_equal(b->orders.records[0].message.ptr,
+			belfry_run_error_text(BELFRY_RUN_ERROR_TIMEOUT));
 	answer_call(b, token, session_s); /* too late */
 	assert_int_equal(b->released, 1);
 	answer_records(b, BELFRY_OK);
@@ -645,6 +669,7 @@ int run_dispatcher_tests(void)
 			CASE(a_run_whose_payload_is_gone_ends),
 			CASE(t029_t034_waits_double_within_half_of_themselves_and_are_bounded),
 			cmocka_unit_test(t034_two_seeds_wait_differently_and_one_seed_the_same),
+			CASE(a_retry_is_asked_for_when_it_gets_ready_and_not_a_tick_later),
 			CASE(t030_retries_that_are_spent_fail_the_run_once),
 			CASE(with_one_attempt_its_own_error_is_the_runs),
 			CASE(a_wait_that_the_target_asks_for_is_no_attempt_for_a_day),

@@ -26,6 +26,14 @@ static void t025_without_a_stored_session_the_session_is_started_again(void **st
 	claim_one(b, claimed_run(1, 1, ""));
 	answer_load(b);
 	assert_int_equal(b->orders.calls[0].token.step, BELFRY_STEP_SESSION);
+	assert_int_equal(b->orders.calls[0].run->takeovers, 1); /* it may repeat a call */
+	struct bf_token token = b->orders.calls[0].token;
+	finish_claims(b);
+	answer_call(b, token, session_s);
+	answer_records(b, BELFRY_OK);
+	assert_int_equal(b->orders.call_count, 1);
+	assert_int_equal(b->orders.calls[0].token.step, BELFRY_STEP_TURN);
+	assert_int_equal(b->orders.calls[0].run->takeovers, 0); /* and this one repeats none */
 }
 
 static void t042_past_the_recovery_limit_a_run_is_failed_without_a_call(void **state)
@@ -42,6 +50,8 @@ static void t042_past_the_recovery_limit_a_run_is_failed_without_a_call(void **s
 	claim_one(b, claimed_run(2, 4, ""));
 	assert_int_equal(b->orders.records[0].kind, BELFRY_RECORD_FAILED);
 	assert_int_equal(b->orders.records[0].error, BELFRY_RUN_ERROR_RECOVERY_LIMIT);
+	assert_string_equal(b->orders.records[0].message.ptr,
+			belfry_run_error_text(BELFRY_RUN_ERROR_RECOVERY_LIMIT));
 }
 
 static void an_abandoned_takeover_is_failed_as_interrupted(void **state)

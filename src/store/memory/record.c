@@ -38,7 +38,8 @@ static enum belfry_status prepare_attempt(struct texts *texts, const struct belf
 	row->attempt.step = record->step;
 	row->attempt.fence = record->fence;
 	row->attempt.started_at = record->attempt_started_at;
-	row->attempt.error = record->error;
+	row->attempt.error = record->attempt_error != BELFRY_RUN_ERROR_NONE ? record->attempt_error
+									    : record->error;
 	return BELFRY_OK;
 }
 
