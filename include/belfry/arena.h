@@ -25,16 +25,18 @@ struct belfry_arena {
 		NULL, NULL                                                                         \
 	}
 
-/* Frees all memory; what was given out is gone. The arena is empty then, and may be used again. */
+/* Frees all memory; what was given out is gone. The arena is empty then, and may be used again. NULL is
+ * fine. */
 BELFRY_API void belfry_arena_fini(struct belfry_arena *arena);
-/* Forgets what was given out, and keeps the memory for what follows. */
+/* Forgets what was given out, and keeps the memory for what follows. NULL is fine. */
 BELFRY_API void belfry_arena_reset(struct belfry_arena *arena);
 
-/* Zeroed bytes, aligned for any type; NULL when there is no memory. Borrowed until reset or fini. */
+/* Zeroed bytes, aligned for any type; NULL when there is no memory (or no arena). Borrowed until
+ * reset or fini. */
 BELFRY_API BELFRY_MUST_CHECK void *belfry_arena_alloc(struct belfry_arena *arena, size_t size);
 
 /* A copy of `text` with a NUL behind it, which *ret_copy borrows from the arena until reset or fini.
- * BELFRY_OK or BELFRY_NOMEM. */
+ * BELFRY_OK, BELFRY_NOMEM, BELFRY_INVALID (a pointer is NULL, also that of a text with a length). */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_arena_copy(struct belfry_arena *arena,
 		struct belfry_str text, struct belfry_str *ret_copy);
 

@@ -66,12 +66,15 @@ struct belfry_rule_options {
  * ret_rule  owned: belfry_rule_free
  * BELFRY_OK; BELFRY_INVALID_SCHEDULE (err->position is the byte at fault plus one, within `text`; also
  * an unknown zone, with pointer "/timezone", and a rule that can never fire); BELFRY_NOMEM;
- * BELFRY_INVALID (zones or ret_rule is NULL). Reads the zone's file the first time. */
+ * BELFRY_INVALID (zones or ret_rule is NULL, or a text has a length and no bytes). Reads the zone's file the first time. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_new(struct belfry_zones *zones,
 		struct belfry_str text, struct belfry_str zone,
 		const struct belfry_rule_options *options, struct belfry_rule **ret_rule,
 		struct belfry_error *err);
 BELFRY_API void belfry_rule_free(struct belfry_rule *rule);
+
+/* In what follows `rule` and the places for answers are not NULL where nothing else is said: these functions
+ * are called in loops, and check nothing. */
 
 /* The first due time STRICTLY after `after`, microseconds UTC. BELFRY_OK; BELFRY_NEVER: there is none.
  * Pure: allocates nothing, never blocks. */

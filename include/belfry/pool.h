@@ -32,7 +32,7 @@ typedef enum belfry_status (*belfry_work_fn)(void *data, const struct belfry_inv
 
 struct belfry_pool_options {
 	size_t size;
-	uint32_t threads; /* 0: as many as processors, 4 at least */
+	uint32_t threads; /* at most 4096; 0: as many as processors, 4 at least */
 	void *data;       /* the program's own, passed to each call */
 	/* Required. The turn: the work itself. */
 	belfry_work_fn run;
@@ -52,10 +52,11 @@ struct belfry_pool_options {
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_pool_new(
 		const struct belfry_pool_options *options, struct belfry_pool **ret_pool,
 		struct belfry_error *err);
-/* Gives back what waits, marks what runs as over, and waits until it has returned; so stop the scheduler
- * first, or calls go on coming. NULL is fine. */
+/* Gives back what waits, marks what runs as over, and waits until it has returned, however long that takes.
+ * NULL is fine. Stop the scheduler first: while it goes on, each call that comes is put off by a second and
+ * more, which costs no attempt, and the memory is kept until the scheduler is stopped or closed. */
 BELFRY_API void belfry_pool_free(struct belfry_pool *pool);
-/* What belfry_scheduler_start wants; borrowed from the pool. */
+/* What belfry_scheduler_start wants; borrowed from the pool. NULL has none. */
 BELFRY_API const struct belfry_handler *belfry_pool_handler(struct belfry_pool *pool);
 
 struct belfry_pool_state {
@@ -66,10 +67,16 @@ struct belfry_pool_state {
 	size_t waiting; /* calls that no thread has taken yet */
 };
 
+#define BELFRY_POOL_STATE_INIT                                                                     \
+	{                                                                                          \
+		sizeof(struct belfry_pool_state), 0, 0, 0, 0                                       \
+	}
+
+/* ret_state  written whole, its size included; all zero where there is no pool. */
 BELFRY_API void belfry_pool_get_state(struct belfry_pool *pool,
 		struct belfry_pool_state *ret_state);
 
-/* ---- inside a call ------------------------------------------------------------------------------ */
+/* ---- inside a call: `work` is the one that the function was called with, never NULL --------------- */
 
 /* Is the attempt over for the provider (time limit, cancelled, stop)? Look now and then in long work
  * and return: nothing comes of it any more. */
@@ -77,14 +84,17 @@ BELFRY_API bool belfry_work_is_over(const struct belfry_work *work);
 /* The Session that is stored on the Run. Borrowed until the function returns. */
 BELFRY_API struct belfry_str belfry_work_session(const struct belfry_work *work);
 /* Names the Session (in start_session) or the turn (in run). Copied. Where a function names nothing,
- * the Run's id is the name. */
+ * the Run's id is the name. BELFRY_OK; BELFRY_INVALID (not 1 to 200 bytes of UTF-8 without NUL), BELFRY_NOMEM. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_work_name(struct belfry_work *work,
 		struct belfry_str name);
 /* What people read with the Run, and what only operators do (`detail`, kept with a failed attempt alone).
- * Copied; cut at 300 and 1000 bytes. The last one counts. */
+ * Copied; cut at 300 and 1000 bytes; a byte that is not UTF-8 becomes U+FFFD. The last one counts. */
 BELFRY_API void belfry_work_say(struct belfry_work *work, struct belfry_str message,
 		struct belfry_str detail);
-/* With a returned status of class RETRY: not before so long; costs no attempt (handler.h). */
+/* With a returned status of class RETRY: not before so long (microseconds; 0 or less: by the retry policy).
+ * Costs no attempt, but is not taken at its word for ever: the wait is at most an hour, and at least what the
+ * retry policy's delays would have grown to after as many attempts (first_delay, doubled each time up to
+ * max_delay), and a tenth more by chance. From a day after the Run's start on each one costs an attempt. */
 BELFRY_API void belfry_work_retry_after(struct belfry_work *work, belfry_duration after);
 /* With BELFRY_OK: how the turn ended, where that is not COMPLETED: FAILED, CANCELLED, or
  * BELFRY_STATUS_RUNNING: it goes on elsewhere, and belfry_scheduler_conclude will say how it ended. With any

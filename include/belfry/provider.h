@@ -113,6 +113,8 @@ struct belfry_enqueue {
 	struct belfry_id replayed_from; /* REPLAY: a Run of this schedule (else BELFRY_NOT_FOUND);
 					   * the new Run carries its revision, that is its payload */
 	struct belfry_str request_key;  /* empty: none; at most BELFRY_REQUEST_KEY_BYTES */
+	/* Of what the request says, in the program's own words, with request_key: the key sent again with
+	 * another hash is BELFRY_KEY_REUSED. 0 is a value like any other. */
 	uint64_t request_hash;
 	/* answers */
 	struct belfry_id run;
@@ -128,11 +130,11 @@ struct belfry_enqueue {
 struct belfry_run_query {
 	size_t size;
 	struct belfry_str schedule; /* empty: of all */
-	uint32_t statuses;          /* bit n: status n; 0: all */
-	uint32_t triggers;
-	belfry_time since;       /* of due or creation time; 0: all */
-	struct belfry_id before; /* ids below this one; all zero: from the newest */
-	uint32_t limit;          /* clamped to 1..200 (T059) */
+	uint32_t statuses;          /* bit n (1 << BELFRY_STATUS_...): that status; 0: all */
+	uint32_t triggers;          /* bit n (1 << BELFRY_TRIGGER_...): that trigger; 0: all */
+	belfry_time since;          /* of due or creation time; 0: all */
+	struct belfry_id before;    /* ids below this one; all zero: from the newest */
+	uint32_t limit;             /* clamped to 1..200: 0 is 1; BELFRY_RUN_QUERY_INIT has 200 */
 	/* answers: newest first */
 	struct belfry_run *runs;
 	size_t count;
@@ -229,6 +231,12 @@ struct belfry_provider_metrics {
 	belfry_duration step_age[3];
 	belfry_duration lease;
 };
+
+#define BELFRY_PROVIDER_METRICS_INIT                                                               \
+	{                                                                                          \
+		sizeof(struct belfry_provider_metrics), {0}, {{0}}, {0}, 0, 0, 0, {0}, 0, 0,       \
+				false, false, {0}, 0                                               \
+	}
 
 /* Optional methods, for hosts that offer more. A NULL one is answered BELFRY_CANNOT. */
 struct belfry_provider_more_ops {

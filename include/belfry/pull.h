@@ -51,14 +51,16 @@ struct belfry_pull_options {
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_pull_new(
 		const struct belfry_pull_options *options, struct belfry_pull **ret_pull,
 		struct belfry_error *err);
-/* Calls that were not taken are given back to the provider. Stop the scheduler first. Items that were
- * taken outlive it. NULL is fine. */
+/* Calls that were not taken are given back to the provider. Items that were taken outlive it. NULL is fine.
+ * Stop the scheduler first: while it goes on, each call that comes is put off by a second and more, which costs
+ * no attempt, and the memory and the descriptor are kept until the scheduler is stopped or closed. */
 BELFRY_API void belfry_pull_free(struct belfry_pull *pull);
-/* What belfry_scheduler_start wants; borrowed from the pull. */
+/* What belfry_scheduler_start wants; borrowed from the pull. NULL has none. */
 BELFRY_API const struct belfry_handler *belfry_pull_handler(struct belfry_pull *pull);
-/* Readable (POLLIN) while belfry_pull_next has an item. Poll it, never read it. Borrowed. */
+/* Readable (POLLIN) while belfry_pull_next has an item. Poll it, never read it. Borrowed. -1 for
+ * NULL. */
 BELFRY_API int belfry_pull_fd(const struct belfry_pull *pull);
-/* The next item, oldest call first. BELFRY_NOT_FOUND: none waits. */
+/* The next item, oldest call first. BELFRY_NOT_FOUND: none waits. BELFRY_INVALID: an argument is NULL. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_pull_next(struct belfry_pull *pull,
 		struct belfry_pull_item **ret_item);
 /* NULL is fine. */

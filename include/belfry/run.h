@@ -134,11 +134,13 @@ BELFRY_API bool belfry_run_status_is_terminal(enum belfry_run_status status);
  *               RFC 9562 laid over them
  *
  * schedule  borrowed; due  microseconds, not before 1970.
- * Returns BELFRY_OK, BELFRY_INVALID (due before 1970), BELFRY_NOMEM. Pure, any thread. */
+ * Returns BELFRY_OK, BELFRY_INVALID (due before 1970, or a pointer is NULL), BELFRY_NOMEM. Pure, any
+ * thread. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_run_id(struct belfry_str schedule,
 		belfry_time due, struct belfry_id *ret_id);
 
-/* An id as text and back, copied. format writes BELFRY_ID_TEXT_BYTES with the NUL. parse takes the 36
+/* An id as text and back, copied. format writes BELFRY_ID_TEXT_BYTES with the NUL; its
+ * buffer is not NULL. parse takes the 36
  * characters of RFC 9562, either case; BELFRY_INVALID for anything else. Pure, any thread. */
 BELFRY_API void belfry_id_format(struct belfry_id id, char *buffer);
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_id_parse(struct belfry_str text,

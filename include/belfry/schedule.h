@@ -66,9 +66,9 @@ struct belfry_policies {
 	belfry_duration late_limit;     /* covered ones decided later than this count as missed */
 	enum belfry_overlap overlap;
 	enum belfry_interrupted interrupted;
-	uint32_t max_attempts;           /* of each step, from 1 */
-	belfry_duration first_delay;     /* before the second attempt; doubles, half of it random */
-	belfry_duration max_delay;       /* no wait is longer */
+	uint32_t max_attempts;       /* of each step, 1 to 1000 */
+	belfry_duration first_delay; /* before the second attempt, 1 ms at least; doubles, half random */
+	belfry_duration max_delay;       /* no wait is longer; at least first_delay */
 	belfry_duration timeout;         /* of one attempt of one step; 0: none */
 	belfry_duration session_timeout; /* of a Session that outlives dispatch */
 	enum belfry_on_exhausted on_exhausted;
@@ -97,7 +97,7 @@ struct belfry_schedule {
 	uint32_t flags;             /* BELFRY_SCHEDULE_F_... */
 	int64_t revision;           /* from 1, rising with every change */
 	struct belfry_str id;       /* 1 to BELFRY_SCHEDULE_ID_BYTES bytes of printable ASCII */
-	struct belfry_str rule;     /* cron text, or the JSON of calendar.md */
+	struct belfry_str rule;     /* cron text of at most 256 bytes, or the JSON of calendar.md */
 	struct belfry_str zone;     /* IANA name */
 	struct belfry_str fair_key; /* opaque; Runs with one key share the places (B18) */
 	struct belfry_str payload;  /* opaque; handed back with every invocation */

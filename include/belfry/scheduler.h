@@ -5,7 +5,7 @@
  *   open -> reconcile and start, in either order (B22) -> apply, enqueue, ... -> stop -> close
  *
  * Shapes     option structs with their size first: initialise with the _INIT macro, or with zeros and
- *            the size.
+ *            the size. `engine`, a struct within one, has a size of its own; it may be all zero.
  * Ownership  arguments are borrowed for the call; answers that point somewhere point into the caller's
  *            arena and live as long as that.
  * Threads    all functions but open and close from any thread, at once. They may block for as long as
@@ -165,7 +165,8 @@ BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_attempts(
 		struct belfry_scheduler *scheduler, struct belfry_id run,
 		struct belfry_arena *arena, struct belfry_attempt **ret_attempts, size_t *ret_count,
 		struct belfry_error *err);
-/* Counts since it was opened, and what is open now. ret_metrics->size is the caller's to set. */
+/* Counts since it was opened, and what is open now. Begin with
+ * BELFRY_PROVIDER_METRICS_INIT: ret_metrics->size says how much of it is written. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_scheduler_metrics(
 		struct belfry_scheduler *scheduler, struct belfry_provider_metrics *ret_metrics,
 		struct belfry_error *err);

@@ -34,7 +34,8 @@ typedef uint64_t belfry_fence;
 #define BELFRY_HOUR        (60 * BELFRY_MINUTE)
 #define BELFRY_DAY         (24 * BELFRY_HOUR)
 
-/* Text or bytes with a counted length; not necessarily ended by NUL, never owning. */
+/* Text or bytes with a counted length; not necessarily ended by NUL, never owning. A length without bytes (ptr
+ * is NULL) is no text: a function that answers with a status refuses it with BELFRY_INVALID. */
 struct belfry_str {
 	const char *ptr;
 	size_t len;

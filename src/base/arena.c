@@ -17,18 +17,24 @@ struct belfry_arena_block {
 
 void belfry_arena_fini(struct belfry_arena *arena)
 {
-	struct belfry_arena_block *block = arena->first;
+	struct belfry_arena_block *block = arena != NULL ? arena->first : NULL;
 
 	while (block != NULL) {
 		struct belfry_arena_block *next = block->next;
 		bf_free(block);
 		block = next;
 	}
+	if (arena == NULL) {
+		return;
+	}
 	*arena = (struct belfry_arena)BELFRY_ARENA_INIT;
 }
 
 void belfry_arena_reset(struct belfry_arena *arena)
 {
+	if (arena == NULL) {
+		return;
+	}
 	arena->current = arena->first;
 	if (arena->first != NULL) {
 		arena->first->used = 0;
@@ -68,7 +74,7 @@ static struct belfry_arena_block *next_block(struct belfry_arena *arena, size_t 
 
 void *belfry_arena_alloc(struct belfry_arena *arena, size_t size)
 {
-	if (size > SIZE_MAX / 2) {
+	if (arena == NULL || size > SIZE_MAX / 2) {
 		return NULL;
 	}
 	size = (BF_MAX(size, 1) + alignof(max_align_t) - 1) / alignof(max_align_t) *
@@ -89,8 +95,11 @@ void *belfry_arena_alloc(struct belfry_arena *arena, size_t size)
 enum belfry_status belfry_arena_copy(struct belfry_arena *arena, struct belfry_str text,
 		struct belfry_str *ret_copy)
 {
+	if (arena == NULL || ret_copy == NULL || text.len == SIZE_MAX ||
+			(text.len > 0 && text.ptr == NULL)) {
+		return BELFRY_INVALID;
+	}
 	char *copy = belfry_arena_alloc(arena, text.len + 1);
-
 	if (copy == NULL) {
 		return BELFRY_NOMEM;
 	}

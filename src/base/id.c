@@ -70,7 +70,7 @@ enum belfry_status belfry_id_parse(struct belfry_str text, struct belfry_id *ret
 	struct belfry_id id;
 	size_t at = 0;
 
-	if (text.len != BELFRY_ID_TEXT_BYTES - 1) {
+	if (text.len != BELFRY_ID_TEXT_BYTES - 1 || text.ptr == NULL || ret_id == NULL) {
 		return BELFRY_INVALID;
 	}
 	for (size_t i = 0; i < sizeof(id.bytes); i++) {
@@ -110,7 +110,8 @@ enum belfry_status belfry_run_id(struct belfry_str schedule, belfry_time due,
 	char due_bytes[9] = {0}; /* the separating zero, then the time */
 	struct belfry_id id = {{0}};
 
-	if (due < 0 || due == BELFRY_TIME_NEVER) {
+	if (due < 0 || due == BELFRY_TIME_NEVER || ret_id == NULL ||
+			(schedule.len > 0 && schedule.ptr == NULL)) {
 		return BELFRY_INVALID;
 	}
 	put_big_endian((unsigned char *)due_bytes + 1, 8, (uint64_t)due);

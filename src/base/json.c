@@ -233,19 +233,6 @@ enum belfry_status bf_json_dump(const json_t *value, struct bf_buf *buf)
 	return bf_buf_status(buf);
 }
 
-static void append_repaired(struct bf_buf *buf, struct belfry_str text)
-{
-	while (text.len > 0) {
-		size_t good = find_bad_utf8(text);
-		bf_buf_append_str(buf, bf_str_slice(text, 0, good));
-		if (good < text.len) {
-			bf_buf_append_text(buf, "\xef\xbf\xbd");
-			good++;
-		}
-		text = bf_str_slice(text, good, text.len);
-	}
-}
-
 json_t *bf_json_new_str(struct belfry_str text)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf repaired = {0};
@@ -256,7 +243,7 @@ json_t *bf_json_new_str(struct belfry_str text)
 	if (bf_str_is_utf8(text)) {
 		return json_stringn(text.ptr, text.len);
 	}
-	append_repaired(&repaired, text);
+	bf_buf_append_repaired(&repaired, text);
 	if (bf_buf_status(&repaired) != BELFRY_OK) {
 		return NULL;
 	}

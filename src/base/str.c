@@ -194,6 +194,19 @@ void bf_buf_append_text(struct bf_buf *buf, const char *text)
 	bf_buf_append(buf, text, strlen(text));
 }
 
+void bf_buf_append_repaired(struct bf_buf *buf, struct belfry_str text)
+{
+	for (size_t i = 0; i < text.len;) {
+		size_t step = utf8_sequence((const unsigned char *)text.ptr + i, text.len - i);
+		if (step == 0) {
+			bf_buf_append_text(buf, "\xef\xbf\xbd");
+		} else {
+			bf_buf_append(buf, text.ptr + i, step);
+		}
+		i += BF_MAX(step, 1);
+	}
+}
+
 void bf_buf_append_byte(struct bf_buf *buf, char byte)
 {
 	bf_buf_append(buf, &byte, 1);

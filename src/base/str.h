@@ -43,6 +43,8 @@ void bf_buf_clear(struct bf_buf *buf); /* keeps the memory, forgets a failure */
 void bf_buf_append(struct bf_buf *buf, const void *bytes, size_t len);
 void bf_buf_append_str(struct bf_buf *buf, struct belfry_str text);
 void bf_buf_append_text(struct bf_buf *buf, const char *text);
+/* UTF-8 without NUL: each byte that is none of it becomes U+FFFD. */
+void bf_buf_append_repaired(struct bf_buf *buf, struct belfry_str text);
 void bf_buf_append_byte(struct bf_buf *buf, char byte);
 BF_PRINTF(2, 3) void bf_buf_appendf(struct bf_buf *buf, const char *format, ...);
 void bf_buf_remove_front(struct bf_buf *buf, size_t len);

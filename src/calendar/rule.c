@@ -294,6 +294,9 @@ enum belfry_status belfry_rule_new(struct belfry_zones *zones, struct belfry_str
 		return bf_error_set(err, BELFRY_INVALID,
 				"rule: no zones, or no place for the answer");
 	}
+	if ((text.len > 0 && text.ptr == NULL) || (zone.len > 0 && zone.ptr == NULL)) {
+		return bf_error_set(err, BELFRY_INVALID, "rule: a text has a length and no bytes");
+	}
 	enum belfry_status status = check_options(options, err);
 	if (status != BELFRY_OK) {
 		return status;

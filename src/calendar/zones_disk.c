@@ -185,8 +185,8 @@ enum belfry_status bf_zones_disk_find(const char *directory, const char **ret_di
 	if (directory != NULL) {
 		if (!bf_zones_disk_is_database(directory)) {
 			return bf_error_set(err, BELFRY_CONFIGURATION,
-					"the time zone folder named (TZDIR) holds no time zone database: "
-					"name another or leave it unset");
+					"the time zone folder named (tz_directory, of a command TZDIR) "
+					"holds no time zone database: name another or leave it unset");
 		}
 		*ret_directory = directory;
 		return BELFRY_OK;
@@ -198,7 +198,8 @@ enum belfry_status bf_zones_disk_find(const char *directory, const char **ret_di
 		}
 	}
 	return bf_error_set(err, BELFRY_CONFIGURATION,
-			"no time zone database found: install the package tzdata or set TZDIR");
+			"no time zone database found: install the package tzdata, or name its "
+			"folder (tz_directory, of a command TZDIR)");
 }
 
 enum belfry_status bf_zones_disk_load(const char *directory, struct belfry_str name,

@@ -19,7 +19,7 @@ enum belfry_status bf_provider_find(struct belfry_str name,
 	}
 	return bf_error_set(err, BELFRY_CONFIGURATION,
 			"there is no scheduler provider \"%.*s\": choose \"embedded\", or \"none\" to run "
-			"without scheduled deployments",
+			"without schedules",
 			BF_STR_ARGS(bf_str_slice(name, 0, 40)));
 }
 
@@ -47,12 +47,10 @@ enum belfry_status bf_store_ops_find(struct belfry_str url, const struct belfry_
 	for (size_t i = 0; i < BF_COUNT(later); i++) {
 		if (bf_str_starts_with(url, bf_str(later[i].scheme))) {
 			return bf_error_set(err, BELFRY_CONFIGURATION,
-					"this version does not offer %s yet: use sqlite:PATH (or --data "
-					"FOLDER)",
+					"this version does not offer %s yet: use sqlite:PATH",
 					later[i].name);
 		}
 	}
 	return bf_error_set(err, BELFRY_CONFIGURATION,
-			"this version knows no such store: use sqlite:PATH or memory: (belfry "
-			"serve: or --data FOLDER)");
+			"this version knows no such store: use sqlite:PATH or memory:");
 }

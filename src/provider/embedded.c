@@ -20,7 +20,7 @@ enum belfry_status bf_embedded_explain(enum belfry_status status, struct belfry_
 	}
 	if (status == BELFRY_CAPACITY) {
 		return bf_error_set(err, status,
-				"no more enabled deployments fit: disable one, or raise "
+				"no more enabled schedules fit: disable one, or raise "
 				"max_active_schedules");
 	}
 	if (err != NULL && err->status == status && err->message[0] != '\0') {

@@ -62,7 +62,7 @@ enum belfry_status bf_embedded_row(struct bf_embedded *embedded, struct belfry_s
 		return bf_embedded_explain(status, err);
 	}
 	if (list.count == 0) {
-		return bf_error_set(err, BELFRY_NOT_FOUND, "there is no such deployment");
+		return bf_error_set(err, BELFRY_NOT_FOUND, "there is no such schedule");
 	}
 	*ret_row = list.rows[0];
 	*ret_now = list.now;
@@ -159,7 +159,7 @@ enum belfry_status bf_embedded_due(struct belfry_provider *provider, struct belf
 			&row, &now, err);
 
 	if (status == BELFRY_OK && row.is_removed) {
-		status = bf_error_set(err, BELFRY_NOT_FOUND, "there is no such deployment");
+		status = bf_error_set(err, BELFRY_NOT_FOUND, "there is no such schedule");
 	}
 	if (status == BELFRY_OK) {
 		status = bf_embedded_rule(bf_embedded_of(provider), &row, &definition, &rule, err);

@@ -24,7 +24,8 @@ static enum belfry_status find_source(struct bf_embedded *embedded,
 		return status;
 	}
 	if (list.count == 0 || !bf_str_equal(list.runs[0].schedule, request->schedule)) {
-		return bf_error_set(err, BELFRY_NOT_FOUND, "this deployment has no such Run");
+		return bf_error_set(err, BELFRY_NOT_FOUND,
+				"this schedule has no Run with the id of replayed_from, or none that is kept");
 	}
 	*ret_revision = list.runs[0].revision;
 	return BELFRY_OK;
@@ -73,16 +74,20 @@ enum belfry_status bf_embedded_enqueue(struct belfry_provider *provider,
 		run.replayed_from = request->replayed_from;
 		status = find_source(embedded, request, &run.revision, err);
 	}
+	if (status == BELFRY_NOT_FOUND) {
+		return status; /* said there */
+	}
 	if (status == BELFRY_OK) {
 		status = add(embedded, &run, err);
 	}
 	if (status == BELFRY_NOT_FOUND) {
-		return bf_error_set(err, status,
-				"this deployment has no such Run, or does not exist");
+		return bf_error_set(err, status, "there is no such schedule%s",
+				run.revision != 0 ? ", or what the Run was made with is not kept"
+						  : "");
 	}
 	if (status == BELFRY_KEY_REUSED) {
 		return bf_error_set(err, status,
-				"this Idempotency-Key came with another request before: use a new one");
+				"this request key came with another request before: use a new one");
 	}
 	if (status != BELFRY_OK) {
 		return bf_embedded_explain(status, err);

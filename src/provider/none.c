@@ -7,7 +7,7 @@
 static enum belfry_status refuse(struct belfry_error *err)
 {
 	return bf_error_set(err, BELFRY_CANNOT,
-			"no scheduler provider is configured: choose \"embedded\" to run deployments");
+			"no scheduler provider is configured: choose \"embedded\" to run schedules");
 }
 
 static enum belfry_status none_create(const struct belfry_provider_options *options,

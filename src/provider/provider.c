@@ -126,6 +126,14 @@ const struct belfry_properties *belfry_scheduler_properties(
 
 /* ---- life --------------------------------------------------------------------------------------- */
 
+static void release_handler(struct belfry_scheduler *s)
+{
+	s->is_handler_held = false;
+	if (s->handler.release != NULL) {
+		s->handler.release(s->handler.data);
+	}
+}
+
 /* Under the lock. What the handler is too short for is NULL in the copy. */
 static enum belfry_status start_inner(struct bf_provider_call *call,
 		const struct belfry_handler *handler)
@@ -142,10 +150,16 @@ static enum belfry_status start_inner(struct bf_provider_call *call,
 	s->handler = (struct belfry_handler){0};
 	memcpy(&s->handler, handler, BF_MIN(handler->size, sizeof(s->handler)));
 	s->handler.size = sizeof(s->handler);
+	if (s->handler.hold != NULL) {
+		s->handler.hold(s->handler.data); /* before the first call can come */
+	}
 	enum belfry_status status = bf_provider_end(call,
 			s->ops.start(s->inner, &s->handler, &call->err), true);
 	if (status == BELFRY_OK) {
 		s->life = BF_PROVIDER_STARTED;
+		s->is_handler_held = true;
+	} else {
+		release_handler(s);
 	}
 	return status;
 }
@@ -176,6 +190,9 @@ static enum belfry_status stop_inner(struct bf_provider_call *call, belfry_durat
 	enum belfry_status status = bf_provider_end(call, s->ops.stop(s->inner, drain, &call->err),
 			true);
 	s->is_at_rest = status == BELFRY_OK;
+	if (s->is_at_rest && s->is_handler_held) {
+		release_handler(s);
+	}
 	return status;
 }
 
@@ -203,6 +220,9 @@ void belfry_scheduler_close(struct belfry_scheduler *scheduler)
 	}
 	if (scheduler->inner != NULL && !scheduler->is_shared) {
 		scheduler->ops.free(scheduler->inner);
+	}
+	if (scheduler->is_handler_held) {
+		release_handler(scheduler); /* what it holds still, goes back to nobody */
 	}
 	bf_store_close(scheduler->store);
 	(void)pthread_mutex_destroy(&scheduler->lock); /* nobody holds it */

@@ -19,15 +19,28 @@ static bool has_size(size_t size, size_t needed)
 	return size >= needed;
 }
 
-static enum belfry_status check_pointers(const void *one, const void *other,
+static enum belfry_status check_pointers(const struct belfry_arena *arena, const void *answer,
 		struct belfry_error *err)
 {
-	if (one == NULL || other == NULL) {
-		return bf_error_set(err, BELFRY_INVALID,
-				"an arena, or a place for the answer, is missing");
+	if (arena == NULL) {
+		REFUSE(err, "an arena for the answer is missing");
+	}
+	if (answer == NULL) {
+		REFUSE(err, "a place for the answer is missing");
 	}
 	return BELFRY_OK;
 }
+
+/* A size that is not the first one of a struct, or a later one. */
+#define CHECK_SIZE(err, what, given, init)                                                         \
+	do {                                                                                       \
+		if (!has_size((given)->size, sizeof(*(given)))) {                                  \
+			REFUSE((err),                                                              \
+					what                                                       \
+					": its size is %zu, and %zu is needed: begin with " init,  \
+					(given)->size, sizeof(*(given)));                          \
+		}                                                                                  \
+	} while (0)
 
 enum belfry_status bf_check_handler(const struct belfry_handler *handler, struct belfry_error *err)
 {
@@ -39,6 +52,10 @@ enum belfry_status bf_check_handler(const struct belfry_handler *handler, struct
 	}
 	if (handler->start_session == NULL || handler->admit_turn == NULL) {
 		REFUSE(err, "handler: start_session and admit_turn are both needed");
+	}
+	bool is_whole = handler->size >= sizeof(*handler);
+	if (is_whole && (handler->hold == NULL) != (handler->release == NULL)) {
+		REFUSE(err, "handler: hold and release are needed both, or neither");
 	}
 	return BELFRY_OK;
 }
@@ -87,11 +104,10 @@ enum belfry_status bf_check_schedule(const struct belfry_schedule *s, struct bel
 	uint32_t known = BELFRY_SCHEDULE_F_ENABLED | BELFRY_SCHEDULE_F_FIVE_FIELDS |
 			BELFRY_SCHEDULE_F_LOCAL_SESSION;
 
-	if (s == NULL || !has_size(s->size, sizeof(*s))) {
-		REFUSE(err,
-				"schedule: there is none, or its size is not set: begin with "
-				"BELFRY_SCHEDULE_INIT");
+	if (s == NULL) {
+		REFUSE(err, "schedule: there is none");
 	}
+	CHECK_SIZE(err, "schedule", s, "BELFRY_SCHEDULE_INIT");
 	enum belfry_status status = bf_check_schedule_id(s->id, err);
 	if (status != BELFRY_OK) {
 		return status;
@@ -134,9 +150,10 @@ enum belfry_status bf_check_removal(struct belfry_str schedule, int64_t revision
 
 enum belfry_status bf_check_enqueue(const struct belfry_enqueue *request, struct belfry_error *err)
 {
-	if (request == NULL || !has_size(request->size, sizeof(*request))) {
-		REFUSE(err, "enqueue: there is no request, or its size is not set");
+	if (request == NULL) {
+		REFUSE(err, "enqueue: there is no request");
 	}
+	CHECK_SIZE(err, "enqueue", request, "BELFRY_ENQUEUE_INIT");
 	if (request->trigger != BELFRY_TRIGGER_MANUAL &&
 			request->trigger != BELFRY_TRIGGER_REPLAY) {
 		REFUSE_AT(err, "/trigger", "trigger: only MANUAL and REPLAY can be asked for");
@@ -157,9 +174,13 @@ enum belfry_status bf_check_enqueue(const struct belfry_enqueue *request, struct
 enum belfry_status bf_check_run_query(const struct belfry_run_query *query,
 		const struct belfry_arena *arena, struct belfry_error *err)
 {
-	if (query == NULL || arena == NULL || !has_size(query->size, sizeof(*query))) {
-		REFUSE(err, "list_runs: query or arena is missing, or the query's size not set");
+	if (query == NULL) {
+		REFUSE(err, "list_runs: there is no query");
 	}
+	if (arena == NULL) {
+		REFUSE(err, "list_runs: an arena for the answer is missing");
+	}
+	CHECK_SIZE(err, "list_runs", query, "BELFRY_RUN_QUERY_INIT");
 	if (query->statuses >> BELFRY_RUN_STATUS_COUNT != 0) {
 		REFUSE_AT(err, "/statuses", "statuses: a bit of no status is set");
 	}
@@ -189,9 +210,10 @@ static enum belfry_status check_message(struct belfry_str message, struct belfry
 static enum belfry_status check_outcome(const struct belfry_outcome *outcome,
 		struct belfry_error *err)
 {
-	if (outcome == NULL || !has_size(outcome->size, sizeof(*outcome))) {
-		REFUSE(err, "conclude: there is no outcome, or its size is not set");
+	if (outcome == NULL) {
+		REFUSE(err, "conclude: there is no outcome");
 	}
+	CHECK_SIZE(err, "conclude", outcome, "BELFRY_OUTCOME_INIT");
 	if (outcome->status != BELFRY_STATUS_COMPLETED && outcome->status != BELFRY_STATUS_FAILED &&
 			outcome->status != BELFRY_STATUS_CANCELLED) {
 		REFUSE_AT(err, "/status", "status: a Run ends COMPLETED, FAILED or CANCELLED");
@@ -251,9 +273,7 @@ static enum belfry_status check_ids(const struct belfry_str *ids, size_t count,
 
 static enum belfry_status check_question(const struct belfry_why *why, struct belfry_error *err)
 {
-	if (why == NULL || !has_size(why->size, sizeof(*why))) {
-		REFUSE(err, "why: there is no question, or its size is not set");
-	}
+	CHECK_SIZE(err, "why", why, "BELFRY_WHY_INIT");
 	return bf_check_schedule_id(why->schedule, err);
 }
 
@@ -268,17 +288,25 @@ enum belfry_status bf_check_state(const struct belfry_str *ids, size_t count,
 enum belfry_status bf_check_why(const struct belfry_why *why, const struct belfry_arena *arena,
 		struct belfry_error *err)
 {
-	enum belfry_status status = check_pointers(arena, why, err);
-
-	return status == BELFRY_OK ? check_question(why, err) : status;
+	if (why == NULL) {
+		REFUSE(err, "why: there is no question");
+	}
+	if (arena == NULL) {
+		REFUSE(err, "why: an arena for the answer is missing");
+	}
+	return check_question(why, err);
 }
 
 enum belfry_status bf_check_metrics(const struct belfry_provider_metrics *metrics,
 		struct belfry_error *err)
 {
-	if (metrics == NULL || metrics->size < sizeof(metrics->size)) {
-		return bf_error_set(err, BELFRY_INVALID,
-				"metrics: there is no place for them, or its size is not set");
+	if (metrics == NULL) {
+		REFUSE(err, "metrics: there is no place for them");
+	}
+	if (metrics->size < sizeof(metrics->size)) {
+		REFUSE(err,
+				"metrics: their size is not set: begin with "
+				"BELFRY_PROVIDER_METRICS_INIT");
 	}
 	return BELFRY_OK;
 }
@@ -286,10 +314,8 @@ enum belfry_status bf_check_metrics(const struct belfry_provider_metrics *metric
 enum belfry_status bf_check_due(struct belfry_str schedule, const belfry_time *due, size_t max,
 		const size_t *ret_count, struct belfry_error *err)
 {
-	enum belfry_status status = check_pointers(due, ret_count, err);
-
-	if (status != BELFRY_OK) {
-		return status;
+	if (due == NULL || ret_count == NULL) {
+		REFUSE(err, "due: a place for the answer is missing: the times, or their count");
 	}
 	if (max == 0 || max > BF_DUE_TIMES_MAX) {
 		return bf_error_set(err, BELFRY_INVALID, "due: room for 1 to %zu times is needed",

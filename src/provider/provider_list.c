@@ -31,7 +31,7 @@ static enum belfry_status checked_next(void *data, struct belfry_str *ret_id, in
 				"revision: a number from 1 is needed");
 	}
 	if (status != BELFRY_OK) {
-		bf_error_prefix(err, "the list of deployments: ");
+		bf_error_prefix(err, "the list of schedules: ");
 		return status;
 	}
 	*ret_id = id;
@@ -52,7 +52,7 @@ static enum belfry_status checked_load(void *data, struct belfry_str id,
 	}
 	if (status == BELFRY_OK && !bf_str_equal(schedule.id, id)) {
 		status = bf_error_at(err, BELFRY_INVALID, "/id",
-				"id: the list answered with another deployment than it was asked for");
+				"id: the list answered with another schedule than it was asked for");
 	}
 	if (status == BELFRY_OK) {
 		*ret_schedule = schedule;

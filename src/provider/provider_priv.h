@@ -16,8 +16,7 @@
 	(offsetof(struct belfry_provider_ops, get_run) +                                           \
 			sizeof(((struct belfry_provider_ops *)0)->get_run))
 
-#define BF_PROVIDER_REMEDY                                                                         \
-	"choose another provider, or \"none\" to run without scheduled deployments"
+#define BF_PROVIDER_REMEDY "choose another provider, or \"none\" to run without schedules"
 
 /* Bounds of what a caller may hand in (and a provider out) that the public headers do not name. */
 #define BF_IDS_MAX       ((size_t)100000)
@@ -39,6 +38,7 @@ struct belfry_scheduler {
 	enum bf_provider_life life;
 	bool is_at_rest;               /* the stop has answered BELFRY_OK */
 	struct belfry_handler handler; /* a copy, whole */
+	bool is_handler_held;
 	struct bf_fault before[BF_PROVIDER_METHOD_COUNT];
 	struct bf_fault after[BF_PROVIDER_METHOD_COUNT];
 	atomic_ullong calls[BF_PROVIDER_METHOD_COUNT];

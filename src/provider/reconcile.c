@@ -70,7 +70,7 @@ static enum belfry_status refuse(struct reconcile *r, struct belfry_str id, int6
 		enum belfry_status status, struct belfry_error *why, struct belfry_error *err)
 {
 	if (!is_of_one(status)) {
-		bf_error_prefix(why, "deployment %.*s: ", BF_STR_ARGS(id));
+		bf_error_prefix(why, "schedule %.*s: ", BF_STR_ARGS(id));
 		if (err != NULL) {
 			*err = *why;
 		}
@@ -80,7 +80,7 @@ static enum belfry_status refuse(struct reconcile *r, struct belfry_str id, int6
 	if (r->source->refused != NULL) {
 		r->source->refused(r->source->data, id, revision, why);
 	} else if (r->refused == BELFRY_OK) {
-		bf_error_prefix(why, "deployment %.*s: ", BF_STR_ARGS(id));
+		bf_error_prefix(why, "schedule %.*s: ", BF_STR_ARGS(id));
 		r->refused = status;
 		r->refusal = *why;
 	}
@@ -108,7 +108,7 @@ static enum belfry_status pull(struct reconcile *r, struct belfry_error *err)
 	}
 	if (bf_str_compare(bf_buf_str(&r->next), bf_buf_str(&r->last)) <= 0) {
 		return bf_error_set(err, BELFRY_INVALID,
-				"the list of deployments is not ordered: \"%.*s\" may not follow "
+				"the list of schedules is not ordered: \"%.*s\" may not follow "
 				"\"%.*s\"",
 				BF_STR_ARGS(bf_str_slice(id, 0, BELFRY_SCHEDULE_ID_BYTES)),
 				BF_STR_ARGS(bf_str_slice(bf_buf_str(&r->last), 0,

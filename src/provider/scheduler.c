@@ -10,6 +10,31 @@
 #define NAME_BYTES ((size_t)200)
 #define OWNER      "a program that embeds Belfry"
 
+static bool is_all_zero(const void *bytes, size_t size)
+{
+	const unsigned char *p = bytes;
+	size_t i = 0;
+
+	while (i < size && p[i] == 0) {
+		i++;
+	}
+	return i == size;
+}
+
+/* Options of the engine that were set, and would be lost with a size that was not. */
+static enum belfry_status check_engine(const struct belfry_provider_options *engine, size_t room,
+		struct belfry_error *err)
+{
+	bool is_unset = is_all_zero(engine, BF_MIN(room, sizeof(*engine)));
+
+	if (engine->size < sizeof(engine->size) && !is_unset) {
+		return bf_error_set(err, BELFRY_CONFIGURATION,
+				"options.engine has no size: begin with BELFRY_SCHEDULER_OPTIONS_INIT, "
+				"or set options.engine.size to sizeof(options.engine)");
+	}
+	return BELFRY_OK;
+}
+
 /* A program that was built against an older header has shorter structs: what they lack is zero. */
 static enum belfry_status copy_options(const struct belfry_scheduler_options *options,
 		struct belfry_scheduler_options *mine, struct belfry_error *err)
@@ -21,6 +46,10 @@ static enum belfry_status copy_options(const struct belfry_scheduler_options *op
 				"the options have no size: begin with BELFRY_SCHEDULER_OPTIONS_INIT");
 	}
 	size_t room = BF_MIN(options->size, sizeof(*mine)) - head;
+	enum belfry_status status = check_engine(&options->engine, room, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
 	*mine = (struct belfry_scheduler_options){0};
 	memcpy(mine, options, head);
 	memcpy(&mine->engine, &options->engine, BF_MIN(room, options->engine.size));

@@ -28,6 +28,7 @@ struct belfry_pool {
 	struct bf_list running;
 	uint32_t lost;
 	bool is_closing;
+	uint32_t users; /* the program, and each scheduler that it is given to: the last one frees */
 };
 
 /* ---- threads ----------------------------------------------------------------------------------- */
@@ -87,9 +88,19 @@ static void enqueue(struct belfry_pool *pool, enum belfry_step step,
 		return;
 	}
 	(void)pthread_mutex_lock(&pool->lock);
-	bf_list_append(&pool->waiting, &work->link);
-	(void)pthread_cond_signal(&pool->changed);
+	bool is_closing = pool->is_closing;
+	if (!is_closing) {
+		bf_list_append(&pool->waiting, &work->link);
+		(void)pthread_cond_signal(&pool->changed);
+	}
 	(void)pthread_mutex_unlock(&pool->lock);
+	if (is_closing) {
+		/* Freed before the scheduler was stopped. A wait that is asked for costs no attempt. */
+		(void)belfry_reply_retry(&work->reply, BELFRY_SECOND,
+				BELFRY_RUN_ERROR_TARGET_UNREACHABLE,
+				BF_STR("the pool that was to take the call is freed"), BF_STR(""));
+		bf_work_free(work);
+	}
 }
 
 static void start_session(void *data, const struct belfry_invocation *invocation,
@@ -151,12 +162,40 @@ static void cancel(void *data, struct belfry_id run, belfry_fence fence)
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
+static void hold(void *data)
+{
+	struct belfry_pool *pool = data;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	pool->users++;
+	(void)pthread_mutex_unlock(&pool->lock);
+}
+
+static void release(void *data)
+{
+	struct belfry_pool *pool = data;
+
+	(void)pthread_mutex_lock(&pool->lock);
+	bool is_last = --pool->users == 0;
+	(void)pthread_mutex_unlock(&pool->lock);
+	if (is_last) {
+		(void)pthread_cond_destroy(&pool->changed);
+		(void)pthread_mutex_destroy(&pool->lock);
+		bf_free(pool->threads);
+		bf_free(pool);
+	}
+}
+
 static enum belfry_status check(const struct belfry_pool_options *options, struct belfry_error *err)
 {
-	if (options == NULL || options->size < sizeof(*options) || options->run == NULL) {
+	if (options == NULL || options->size < sizeof(*options)) {
 		return bf_error_set(err, BELFRY_INVALID,
-				"pool: `run`, the function that does the work, is missing: begin "
-				"with BELFRY_POOL_OPTIONS_INIT and set it");
+				"pool: there are no options, or their size is not set: begin with "
+				"BELFRY_POOL_OPTIONS_INIT");
+	}
+	if (options->run == NULL) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"pool: `run`, the function that does the work, is missing: set it");
 	}
 	if (options->threads > THREADS_MOST) {
 		return bf_error_set(err, BELFRY_INVALID,
@@ -198,8 +237,10 @@ static enum belfry_status start_threads(struct belfry_pool *pool, struct belfry_
 enum belfry_status belfry_pool_new(const struct belfry_pool_options *options,
 		struct belfry_pool **ret_pool, struct belfry_error *err)
 {
+	if (ret_pool == NULL) {
+		return bf_error_set(err, BELFRY_INVALID, "pool: a place for the answer is missing");
+	}
 	enum belfry_status status = check(options, err);
-
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -209,6 +250,7 @@ enum belfry_status belfry_pool_new(const struct belfry_pool_options *options,
 		return bf_error_system(err, BELFRY_NOMEM, 0, "pool");
 	}
 	(void)pthread_mutex_init(&pool->lock, NULL);
+	pool->users = 1;
 	pool->options = *options;
 	pool->handler = (struct belfry_handler){
 			.size = sizeof(pool->handler),
@@ -216,6 +258,8 @@ enum belfry_status belfry_pool_new(const struct belfry_pool_options *options,
 			.start_session = start_session,
 			.admit_turn = admit_turn,
 			.cancel = cancel,
+			.hold = hold,
+			.release = release,
 	};
 	status = start_threads(pool, err);
 	if (status != BELFRY_OK) {
@@ -265,19 +309,23 @@ void belfry_pool_free(struct belfry_pool *pool)
 	for (uint32_t i = 0; i < pool->thread_count; i++) {
 		(void)pthread_join(pool->threads[i], NULL);
 	}
-	(void)pthread_cond_destroy(&pool->changed);
-	(void)pthread_mutex_destroy(&pool->lock);
-	bf_free(pool->threads);
-	bf_free(pool);
+	release(pool);
 }
 
 const struct belfry_handler *belfry_pool_handler(struct belfry_pool *pool)
 {
-	return &pool->handler;
+	return pool != NULL ? &pool->handler : NULL;
 }
 
 void belfry_pool_get_state(struct belfry_pool *pool, struct belfry_pool_state *ret_state)
 {
+	if (ret_state == NULL) {
+		return;
+	}
+	if (pool == NULL) {
+		*ret_state = (struct belfry_pool_state)BELFRY_POOL_STATE_INIT;
+		return;
+	}
 	(void)pthread_mutex_lock(&pool->lock);
 	*ret_state = (struct belfry_pool_state){
 			.size = sizeof(*ret_state),

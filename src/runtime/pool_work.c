@@ -2,6 +2,7 @@
  * value becomes. */
 #include "base/alloc.h"
 #include "runtime/pool_priv.h"
+#include "runtime/replies.h"
 
 struct belfry_work *bf_work_new(enum belfry_step step, const struct belfry_invocation *invocation,
 		struct belfry_str session, struct belfry_reply *reply)
@@ -107,14 +108,25 @@ static enum belfry_status keep(struct bf_buf *buf, struct belfry_str text)
 
 enum belfry_status belfry_work_name(struct belfry_work *work, struct belfry_str name)
 {
+	if (name.len == 0 || name.ptr == NULL || name.len > BF_NAME_MAX_BYTES ||
+			!bf_str_is_utf8(name)) {
+		return BELFRY_INVALID;
+	}
 	return keep(&work->name, name);
+}
+
+/* What people read is UTF-8 whatever the work brought back, and a bad byte is no reason to lose the rest. */
+static void keep_said(struct bf_buf *buf, struct belfry_str text)
+{
+	bf_buf_clear(buf);
+	bf_buf_append_repaired(buf, text.ptr != NULL ? text : BF_STR(""));
 }
 
 void belfry_work_say(struct belfry_work *work, struct belfry_str message, struct belfry_str detail)
 {
 	/* Without memory the status's own words are said. */
-	(void)keep(&work->message, message);
-	(void)keep(&work->detail, detail);
+	keep_said(&work->message, message);
+	keep_said(&work->detail, detail);
 }
 
 void belfry_work_retry_after(struct belfry_work *work, belfry_duration after)

@@ -33,6 +33,8 @@ struct belfry_pull {
 	pthread_mutex_t lock; /* over what is below, and the descriptor's value */
 	struct bf_list waiting;
 	size_t calls; /* of those, the ones that are no cancel */
+	bool is_closed;
+	uint32_t users; /* the program, and each scheduler that it is given to: the last one frees */
 };
 
 /* ---- the queue --------------------------------------------------------------------------------- */
@@ -131,13 +133,16 @@ static void enqueue(struct belfry_pull *pull, enum belfry_pull_kind kind,
 	}
 	item->item.reply = reply;
 	(void)pthread_mutex_lock(&pull->lock);
-	bool has_room = pull->calls < pull->max_waiting;
+	bool is_closed = pull->is_closed;
+	bool has_room = !is_closed && pull->calls < pull->max_waiting;
 	if (has_room) {
 		append(pull, item);
 	}
 	(void)pthread_mutex_unlock(&pull->lock);
 	if (!has_room) {
-		refuse(BF_TAKE(item->item.reply), BF_STR("too many calls wait to be taken"));
+		refuse(BF_TAKE(item->item.reply),
+				is_closed ? BF_STR("the queue that was to take the call is freed")
+					  : BF_STR("too many calls wait to be taken"));
 		belfry_pull_item_free(&item->item);
 	}
 }
@@ -181,7 +186,7 @@ static void cancel(void *data, struct belfry_id run, belfry_fence fence)
 	struct item *untaken = find_call(pull, run, fence);
 	if (untaken != NULL) {
 		take_out(pull, untaken);
-	} else if (news != NULL) {
+	} else if (news != NULL && !pull->is_closed) {
 		append(pull, news);
 		news = NULL;
 	}
@@ -196,11 +201,37 @@ static void cancel(void *data, struct belfry_id run, belfry_fence fence)
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
+static void hold(void *data)
+{
+	struct belfry_pull *pull = data;
+
+	(void)pthread_mutex_lock(&pull->lock);
+	pull->users++;
+	(void)pthread_mutex_unlock(&pull->lock);
+}
+
+static void release(void *data)
+{
+	struct belfry_pull *pull = data;
+
+	(void)pthread_mutex_lock(&pull->lock);
+	bool is_last = --pull->users == 0;
+	(void)pthread_mutex_unlock(&pull->lock);
+	if (is_last) {
+		(void)close(pull->fd);
+		(void)pthread_mutex_destroy(&pull->lock);
+		bf_free(pull);
+	}
+}
+
 enum belfry_status belfry_pull_new(const struct belfry_pull_options *options,
 		struct belfry_pull **ret_pull, struct belfry_error *err)
 {
 	bool is_short = options != NULL && options->size < sizeof(*options);
 
+	if (ret_pull == NULL) {
+		return bf_error_set(err, BELFRY_INVALID, "pull: a place for the answer is missing");
+	}
 	if (is_short) {
 		return bf_error_set(err, BELFRY_INVALID,
 				"pull: the options have no size: begin with "
@@ -218,6 +249,7 @@ enum belfry_status belfry_pull_new(const struct belfry_pull_options *options,
 				"pull: no descriptor is free");
 	}
 	(void)pthread_mutex_init(&pull->lock, NULL);
+	pull->users = 1;
 	pull->max_waiting = options != NULL && options->max_waiting != 0 ? options->max_waiting
 									 : WAITING_DEFAULT;
 	pull->handler = (struct belfry_handler){
@@ -226,6 +258,8 @@ enum belfry_status belfry_pull_new(const struct belfry_pull_options *options,
 			.start_session = start_session,
 			.admit_turn = admit_turn,
 			.cancel = cancel,
+			.hold = hold,
+			.release = release,
 	};
 	*ret_pull = pull;
 	return BELFRY_OK;
@@ -238,28 +272,32 @@ void belfry_pull_free(struct belfry_pull *pull)
 	if (pull == NULL) {
 		return;
 	}
+	(void)pthread_mutex_lock(&pull->lock);
+	pull->is_closed = true;
+	(void)pthread_mutex_unlock(&pull->lock);
 	while (belfry_pull_next(pull, &item) == BELFRY_OK) {
 		belfry_pull_item_free(item);
 	}
-	(void)close(pull->fd);
-	(void)pthread_mutex_destroy(&pull->lock);
-	bf_free(pull);
+	release(pull);
 }
 
 const struct belfry_handler *belfry_pull_handler(struct belfry_pull *pull)
 {
-	return &pull->handler;
+	return pull != NULL ? &pull->handler : NULL;
 }
 
 int belfry_pull_fd(const struct belfry_pull *pull)
 {
-	return pull->fd;
+	return pull != NULL ? pull->fd : -1;
 }
 
 enum belfry_status belfry_pull_next(struct belfry_pull *pull, struct belfry_pull_item **ret_item)
 {
 	struct item *item = NULL;
 
+	if (pull == NULL || ret_item == NULL) {
+		return BELFRY_INVALID;
+	}
 	(void)pthread_mutex_lock(&pull->lock);
 	if (pull->waiting.first != NULL) {
 		item = BF_CONTAINER(pull->waiting.first, struct item, link);

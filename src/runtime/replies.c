@@ -9,7 +9,6 @@
 #define uthash_free(pointer, size) bf_free(pointer)
 #include <uthash.h>
 
-#define NAME_MAX_BYTES    ((size_t)200)
 #define MESSAGE_MAX_BYTES ((size_t)300)
 #define DETAIL_MAX_BYTES  ((size_t)1000)
 
@@ -25,6 +24,7 @@ struct belfry_reply {
 
 struct bf_reply_book {
 	pthread_mutex_t lock;
+	pthread_cond_t empty;   /* told when the last handle comes back */
 	struct bf_inbox *inbox; /* NULL: closed */
 	struct belfry_reply *open;
 	size_t handle_count;
@@ -38,10 +38,11 @@ enum belfry_status bf_reply_book_new(struct bf_inbox *inbox, struct bf_reply_boo
 	if (book == NULL) {
 		return BELFRY_NOMEM;
 	}
-	if (pthread_mutex_init(&book->lock, NULL) != 0) {
+	if (bf_condition_init(&book->empty) != BELFRY_OK) {
 		bf_free(book);
 		return BELFRY_NOMEM;
 	}
+	(void)pthread_mutex_init(&book->lock, NULL); /* ours: cannot fail */
 	book->inbox = inbox;
 	*ret_book = book;
 	return BELFRY_OK;
@@ -49,6 +50,7 @@ enum belfry_status bf_reply_book_new(struct bf_inbox *inbox, struct bf_reply_boo
 
 static void free_book(struct bf_reply_book *book)
 {
+	(void)pthread_cond_destroy(&book->empty);
 	(void)pthread_mutex_destroy(&book->lock);
 	bf_free(book);
 }
@@ -89,9 +91,14 @@ void bf_reply_book_end(struct bf_reply_book *book)
 	(void)pthread_mutex_unlock(&book->lock);
 }
 
-size_t bf_reply_book_open(struct bf_reply_book *book)
+size_t bf_reply_book_wait(struct bf_reply_book *book, struct timespec until)
 {
+	int code = 0;
+
 	(void)pthread_mutex_lock(&book->lock);
+	while (book->handle_count > 0 && code == 0) {
+		code = pthread_cond_timedwait(&book->empty, &book->lock, &until);
+	}
 	size_t count = book->handle_count;
 	(void)pthread_mutex_unlock(&book->lock);
 	return count;
@@ -204,6 +211,9 @@ static enum belfry_status give_back(struct belfry_reply **reply_pointer)
 		bf_inbox_post(book->inbox, &reply->message.link);
 	}
 	bool is_last = book->is_closed && book->handle_count == 0;
+	if (book->handle_count == 0) {
+		(void)pthread_cond_broadcast(&book->empty);
+	}
 	(void)pthread_mutex_unlock(&book->lock);
 	if (is_over) {
 		free_reply(reply);
@@ -219,7 +229,7 @@ enum belfry_status belfry_reply_session(struct belfry_reply **reply, struct belf
 	if (reply == NULL || *reply == NULL) {
 		return BELFRY_INVALID;
 	}
-	if (session.len == 0 || session.len > NAME_MAX_BYTES || !bf_str_is_utf8(session)) {
+	if (session.len == 0 || session.len > BF_NAME_MAX_BYTES || !bf_str_is_utf8(session)) {
 		return belfry_reply_permanent(reply, BELFRY_RUN_ERROR_PERMANENT,
 				BF_STR("the handler answered with a Session that is no id of 1 to 200 bytes"),
 				BF_STR(""));
@@ -249,7 +259,7 @@ enum belfry_status belfry_reply_turn(struct belfry_reply **reply, struct belfry_
 	if (reply == NULL || *reply == NULL) {
 		return BELFRY_INVALID;
 	}
-	if (turn.len > NAME_MAX_BYTES || !bf_str_is_utf8(turn) ||
+	if (turn.len > BF_NAME_MAX_BYTES || !bf_str_is_utf8(turn) ||
 			(outcome != NULL && !is_outcome(outcome))) {
 		return belfry_reply_permanent(reply, BELFRY_RUN_ERROR_PERMANENT,
 				BF_STR("the handler answered with a turn that cannot be stored"),

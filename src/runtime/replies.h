@@ -10,6 +10,9 @@
 #include "engine/dispatcher.h"
 #include "runtime/inbox.h"
 
+/* Of a Session's or turn's name. */
+#define BF_NAME_MAX_BYTES ((size_t)200)
+
 struct bf_reply_book;
 
 /* Answers are posted into `inbox` as the `link` of a struct bf_message of kind `kind` (message.h). */
@@ -25,8 +28,8 @@ BF_MUST_CHECK struct belfry_reply *bf_reply_new(struct bf_reply_book *book,
 void bf_reply_cancel(struct bf_reply_book *book, const struct bf_token *token);
 /* Every open attempt is over: nobody takes answers any more. */
 void bf_reply_book_end(struct bf_reply_book *book);
-/* Handles that have not been given back. */
-size_t bf_reply_book_open(struct bf_reply_book *book);
+/* Waits, until then at most (bf_monotonic_in), for every handle to be given back: how many have not been. */
+size_t bf_reply_book_wait(struct bf_reply_book *book, struct timespec until);
 /* Free a handle that came back as an answer. */
 void bf_answer_release(struct bf_answer *answer);
 

@@ -387,6 +387,7 @@ static bool drain_machines(struct bf_runtime *runtime, belfry_duration drain)
 	return is_told && is_idle;
 }
 
+/* The machines and their threads end; what the handler still holds is over. */
 static void stop(struct bf_runtime *runtime, belfry_duration drain)
 {
 	struct bf_message end = {.kind = BF_MESSAGE_END};
@@ -394,7 +395,7 @@ static void stop(struct bf_runtime *runtime, belfry_duration drain)
 	(void)pthread_mutex_lock(&runtime->lock);
 	runtime->is_stopped = true;
 	(void)pthread_mutex_unlock(&runtime->lock);
-	bool is_idle = drain_machines(runtime, BF_MIN(BF_MAX(drain, 0), DRAIN_MAX));
+	bool is_idle = drain_machines(runtime, drain);
 	bf_reply_book_end(runtime->book);
 	bf_runtime_post(runtime, BF_THREAD_KEEPER, &end);
 	bool is_ended = wait_for(runtime, &runtime->is_keeper_ended,
@@ -414,12 +415,18 @@ enum belfry_status bf_runtime_stop(struct bf_runtime *runtime, belfry_duration d
 {
 	enum belfry_status status = BELFRY_OK;
 
+	drain = BF_MIN(BF_MAX(drain, 0), DRAIN_MAX);
 	(void)pthread_mutex_lock(&runtime->life);
+	struct timespec until = bf_monotonic_in(drain);
 	if (runtime->is_started && !runtime->is_stopped) {
 		stop(runtime, drain);
 	}
-	if (bf_reply_book_open(runtime->book) > 0) {
-		status = bf_error_set(err, BELFRY_BUSY, "calls of the handler are still open");
+	size_t open = bf_reply_book_wait(runtime->book, until);
+	if (open > 0) {
+		status = bf_error_set(err, BELFRY_BUSY,
+				"%zu calls of the handler are still open: give them back and stop "
+				"again",
+				open);
 	}
 	(void)pthread_mutex_unlock(&runtime->life);
 	return status;

@@ -4,6 +4,7 @@
 #include <stdalign.h>
 
 #include <belfry/arena.h>
+#include <belfry/run.h>
 
 #include "base/alloc.h"
 
@@ -79,6 +80,26 @@ static void no_memory_is_an_answer(void **state)
 	assert_non_null(belfry_arena_alloc(&arena, 10));
 }
 
+static void what_is_missing_is_refused_and_ends_quietly(void **state)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_str copy = {NULL, 0};
+	struct belfry_id id;
+
+	(void)state;
+	assert_null(belfry_arena_alloc(NULL, 1));
+	assert_int_equal(belfry_arena_copy(NULL, BF_STR("a"), &copy), BELFRY_INVALID);
+	assert_int_equal(belfry_arena_copy(&arena, BF_STR("a"), NULL), BELFRY_INVALID);
+	assert_int_equal(belfry_arena_copy(&arena, (struct belfry_str){NULL, 5}, &copy),
+			BELFRY_INVALID);
+	assert_int_equal(belfry_arena_copy(&arena, (struct belfry_str){NULL, 0}, &copy), BELFRY_OK);
+	belfry_arena_reset(NULL);
+	belfry_arena_fini(NULL);
+	assert_int_equal(belfry_run_id((struct belfry_str){NULL, 5}, 1, &id), BELFRY_INVALID);
+	assert_int_equal(belfry_run_id(BF_STR("a"), 1, NULL), BELFRY_INVALID);
+	assert_int_equal(belfry_id_parse((struct belfry_str){NULL, 36}, &id), BELFRY_INVALID);
+}
+
 int run_arena_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -86,6 +107,7 @@ int run_arena_tests(void)
 			cmocka_unit_test(a_copy_does_not_follow_its_source),
 			cmocka_unit_test(a_reset_arena_serves_the_same_again_without_allocating),
 			cmocka_unit_test(no_memory_is_an_answer),
+			cmocka_unit_test(what_is_missing_is_refused_and_ends_quietly),
 	};
 
 	return cmocka_run_group_tests_name("arena", tests, NULL, NULL);

@@ -237,6 +237,30 @@ static void taking_after_a_failure_gives_nothing_and_leaks_nothing(void **state)
 	assert_null(buf.ptr);
 }
 
+static void what_is_not_utf8_is_repaired_byte_by_byte(void **state)
+{
+	static const struct {
+		struct belfry_str text;
+		const char *repaired;
+	} rows[] = {
+			{{"", 0}, ""},
+			{{"a\xc3\xa9", 3}, "a\xc3\xa9"},
+			{{"\xe9 b", 3}, "\xef\xbf\xbd b"},
+			{{"a\0b", 3},
+					"a\xef\xbf\xbd"
+					"b"},
+			{{"\xe2\x82", 2}, "\xef\xbf\xbd\xef\xbf\xbd"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf buf = {0};
+		bf_buf_append_repaired(&buf, rows[i].text);
+		assert_true(bf_str_equal(bf_buf_str(&buf), bf_str(rows[i].repaired)));
+		assert_true(bf_str_is_utf8(bf_buf_str(&buf)));
+	}
+}
+
 int run_str_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +269,7 @@ int run_str_tests(void)
 			cmocka_unit_test(slices_are_clamped),
 			cmocka_unit_test(a_duplicate_keeps_every_byte),
 			cmocka_unit_test(utf8_is_what_rfc_3629_says),
+			cmocka_unit_test(what_is_not_utf8_is_repaired_byte_by_byte),
 			cmocka_unit_test(whole_numbers_are_read_to_the_last_one),
 			cmocka_unit_test(what_is_no_whole_number_is_refused),
 			cmocka_unit_test(the_range_of_a_number_counts_both_ends),

@@ -346,6 +346,91 @@ static void t080_stop_during_a_hanging_call_ends_in_time_and_the_run_is_resumabl
 	host_free(host, 0);
 }
 
+struct users {
+	struct host *host;
+	unsigned held;
+	unsigned released;
+};
+
+static void hold_it(void *data)
+{
+	((struct users *)data)->held++;
+}
+
+static void release_it(void *data)
+{
+	((struct users *)data)->released++;
+}
+
+static void never_called(void *data, const struct belfry_invocation *invocation,
+		struct belfry_reply *reply)
+{
+	(void)data;
+	(void)invocation;
+	(void)belfry_reply_permanent(&reply, BELFRY_RUN_ERROR_NONE, BF_STR(""), BF_STR(""));
+}
+
+static void never_admitted(void *data, const struct belfry_invocation *invocation,
+		struct belfry_str session, struct belfry_reply *reply)
+{
+	(void)session;
+	never_called(data, invocation, reply);
+}
+
+static void a_handler_is_held_from_the_start_to_the_stop_or_the_close(void **state)
+{
+	struct users users = {0};
+	struct belfry_handler handler = {.size = sizeof(handler),
+			.data = &users,
+			.start_session = never_called,
+			.admit_turn = never_admitted,
+			.hold = hold_it};
+	struct host *host = host_new(*state);
+
+	assert_int_equal(belfry_scheduler_start(host->scheduler, &handler, &host->err),
+			BELFRY_INVALID);
+	assert_non_null(strstr(host->err.message, "release"));
+	handler.release = release_it;
+	assert_int_equal(belfry_scheduler_start(host->scheduler, &handler, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_start(host->scheduler, &handler, NULL), BELFRY_OK);
+	assert_int_equal(users.held, 1);
+	assert_int_equal(users.released, 0);
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 0, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_stop(host->scheduler, 0, NULL), BELFRY_OK);
+	assert_int_equal(users.released, 1);
+	host_free(host, 0);
+	assert_int_equal(users.released, 1);
+	struct belfry_scheduler_options options = BELFRY_SCHEDULER_OPTIONS_INIT;
+	struct belfry_scheduler *scheduler = NULL;
+	options.store = "memory:";
+	assert_int_equal(belfry_scheduler_open(&options, &scheduler, NULL), BELFRY_OK);
+	assert_int_equal(belfry_scheduler_start(scheduler, &handler, NULL), BELFRY_OK);
+	belfry_scheduler_close(scheduler);
+	assert_int_equal(users.held, 2);
+	assert_int_equal(users.released, 2);
+}
+
+static void options_of_the_engine_without_a_size_are_not_dropped(void **state)
+{
+	struct belfry_scheduler_options options = {.size = sizeof(options), .store = "memory:"};
+	struct belfry_scheduler *scheduler = NULL;
+	struct belfry_error err = BELFRY_ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(belfry_scheduler_open(&options, &scheduler, &err), BELFRY_OK);
+	belfry_scheduler_close(scheduler);
+	options.engine.max_concurrent = 3;
+	for (size_t size = 0; size < sizeof(size); size++) {
+		options.engine.size = size;
+		assert_int_equal(belfry_scheduler_open(&options, &scheduler, &err),
+				BELFRY_CONFIGURATION);
+		assert_non_null(strstr(err.message, "options.engine"));
+	}
+	options.engine.size = sizeof(options.engine);
+	assert_int_equal(belfry_scheduler_open(&options, &scheduler, &err), BELFRY_OK);
+	belfry_scheduler_close(scheduler);
+}
+
 static void *release_main(void *data)
 {
 	struct host *host = data;
@@ -460,6 +545,8 @@ int run_life_tests(void)
 			CASE(t086_the_properties_are_logged_once_and_kept),
 			CASE(t082_starts_at_once_make_one_dispatcher),
 			CASE(a_start_without_a_whole_handler_is_refused_and_can_be_repeated),
+			CASE(a_handler_is_held_from_the_start_to_the_stop_or_the_close),
+			CASE(options_of_the_engine_without_a_size_are_not_dropped),
 			CASE(t080_stop_during_a_hanging_call_ends_in_time_and_the_run_is_resumable),
 			CASE(t081_what_is_answered_during_the_stop_is_stored),
 			CASE(stop_with_many_runs_under_way_leaves_none_with_the_dead),

@@ -132,12 +132,20 @@ static void t030_for_ever_failing_it_fails_once(void **state)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct host *host = quiet_host(*state, RETRY_TURN);
+	struct belfry_attempt *attempts = NULL;
+	size_t count = 0;
 
 	host->retries = UINT32_MAX;
 	struct belfry_id id = host_run_now(host, "a");
 	struct belfry_run run = run_to_its_end(host, id, &arena);
 	assert_int_equal(run.state, BELFRY_RUN_FAILED);
 	assert_int_equal(run.error, BELFRY_RUN_ERROR_RETRIES_SPENT);
+	assert_int_equal(belfry_scheduler_attempts(host->scheduler, id, &arena, &attempts, &count,
+					 NULL),
+			BELFRY_OK);
+	assert_in_range(count, 5, 6);
+	assert_int_equal(attempts[count - 1].error, BELFRY_RUN_ERROR_TARGET_UNREACHABLE);
+	assert_true(attempts[count - 1].message.len > 0);
 	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_SESSION, NULL), 1);
 	assert_int_equal(host_calls_of(host, id, BELFRY_STEP_TURN, NULL), 5);
 	host_free(host, 0);

@@ -585,8 +585,16 @@ static void a_pointer_that_is_missing_is_named(void **state)
 			belfry_scheduler_attempts(b->scheduler, run, &b->arena, NULL, &count, NULL),
 			BELFRY_INVALID);
 	assert_int_equal(belfry_scheduler_metrics(b->scheduler, NULL, NULL), BELFRY_INVALID);
-	assert_int_equal(belfry_scheduler_due(b->scheduler, BF_STR("a"), 0, NULL, 1, &count, NULL),
+	assert_int_equal(belfry_scheduler_due(b->scheduler, BF_STR("a"), 0, NULL, 1, &count,
+					 &b->err),
 			BELFRY_INVALID);
+	assert_null(strstr(b->err.message, "arena")); /* it has none */
+	assert_int_equal(belfry_scheduler_why(b->scheduler, NULL, &b->arena, &b->err),
+			BELFRY_INVALID);
+	assert_null(strstr(b->err.message, "arena"));
+	s.size = 24;
+	assert_int_equal(belfry_scheduler_apply(b->scheduler, &s, &b->err), BELFRY_INVALID);
+	assert_non_null(strstr(b->err.message, "its size is 24"));
 	assert_null(belfry_scheduler_properties(NULL));
 	assert_int_equal(b->liar.calls, 0);
 }

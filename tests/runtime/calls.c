@@ -20,7 +20,8 @@ void calls_fini(struct calls *calls)
 	while ((answer = calls_take(calls)) != NULL) {
 		bf_answer_release(answer);
 	}
-	assert_int_equal(bf_reply_book_open(calls->book), 0); /* each handle was given back */
+	assert_int_equal(bf_reply_book_wait(calls->book, bf_monotonic_in(0)),
+			0); /* each handle was given back */
 	bf_reply_book_close(calls->book);
 	bf_inbox_fini(&calls->inbox);
 }

@@ -281,7 +281,8 @@ static void a_call_that_waits_is_struck_out(void **state)
 	calls_cancel(&b.calls, b.handler, 2, BELFRY_STEP_TURN);
 	assert_int_equal(state_of(&b).waiting, 1);
 	assert_int_equal(state_of(&b).lost, 0);
-	assert_int_equal(bf_reply_book_open(b.calls.book), 2); /* its handle came back */
+	assert_int_equal(bf_reply_book_wait(b.calls.book, bf_monotonic_in(0)),
+			2); /* its handle came back */
 	let_through(&b, 2);
 	bf_answer_release(next_answer(&b, 1));
 	bf_answer_release(next_answer(&b, 3));
@@ -437,6 +438,74 @@ static void opening_without_memory_opens_nothing(void **state)
 	belfry_pool_free(pool);
 }
 
+/* The scheduler goes on: its calls are put off, and the memory stays until it lets go. */
+static void a_pool_that_is_freed_first_takes_no_call(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b, 1, NULL);
+	struct belfry_handler handler = *b.handler; /* as the scheduler copies it */
+	handler.hold(handler.data);
+	let_through(&b, 1000);
+	belfry_pool_free(b.pool);
+	calls_turn(&b.calls, &handler, 1);
+	calls_cancel(&b.calls, &handler, 2, BELFRY_STEP_TURN);
+	struct bf_answer *answer = next_answer(&b, 1);
+	assert_int_equal(answer->kind, BF_ANSWER_RETRY);
+	assert_true(answer->after > 0); /* it costs no attempt */
+	bf_answer_release(answer);
+	handler.release(handler.data);
+	calls_fini(&b.calls);
+	(void)pthread_cond_destroy(&b.changed);
+	(void)pthread_mutex_destroy(&b.lock);
+}
+
+static void say_noise(struct belfry_work *work)
+{
+	belfry_work_say(work, BF_STR("caf\xe9 is open"), (struct belfry_str){NULL, 5});
+	assert_int_equal(belfry_work_name(work, (struct belfry_str){NULL, 5}), BELFRY_INVALID);
+	assert_int_equal(belfry_work_name(work, BF_STR("\xff")), BELFRY_INVALID);
+}
+
+static void what_is_said_is_made_utf8(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b, 1, NULL);
+	b.speak = say_noise;
+	calls_turn(&b.calls, b.handler, 1);
+	let_through(&b, 1);
+	struct bf_answer *answer = next_answer(&b, 1);
+	assert_int_equal(answer->kind, BF_ANSWER_TURN);
+	assert_true(bf_str_equal(answer->message, BF_STR("caf\xef\xbf\xbd is open")));
+	bf_answer_release(answer);
+	end(&b);
+}
+
+static void a_pool_without_a_place_or_a_pool_is_refused(void **state)
+{
+	struct belfry_pool_options options = BELFRY_POOL_OPTIONS_INIT;
+	struct belfry_pool_state pool_state = BELFRY_POOL_STATE_INIT;
+	struct belfry_error err = BELFRY_ERROR_INIT;
+	struct belfry_pool *pool = NULL;
+
+	(void)state;
+	options.run = work;
+	assert_int_equal(belfry_pool_new(&options, NULL, &err), BELFRY_INVALID);
+	assert_non_null(strstr(err.message, "place for the answer"));
+	options.size = 0;
+	assert_int_equal(belfry_pool_new(&options, &pool, &err), BELFRY_INVALID);
+	assert_non_null(strstr(err.message, "size"));
+	assert_null(belfry_pool_handler(NULL));
+	pool_state.busy = 7;
+	belfry_pool_get_state(NULL, &pool_state);
+	assert_int_equal(pool_state.busy, 0);
+	belfry_pool_get_state(NULL, NULL);
+	belfry_pool_free(NULL);
+}
+
 int run_pool_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,6 +524,9 @@ int run_pool_tests(void)
 			cmocka_unit_test(wrong_options_are_refused_with_a_remedy),
 			cmocka_unit_test(every_allocation_of_a_call_may_fail),
 			cmocka_unit_test(opening_without_memory_opens_nothing),
+			cmocka_unit_test(a_pool_that_is_freed_first_takes_no_call),
+			cmocka_unit_test(what_is_said_is_made_utf8),
+			cmocka_unit_test(a_pool_without_a_place_or_a_pool_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void a_call_that_was_not_taken_leaves_with_its_cancel(void **state)
 	calls_turn(&b.calls, b.handler, 1);
 	calls_turn(&b.calls, b.handler, 2);
 	calls_cancel(&b.calls, b.handler, 1, BELFRY_STEP_TURN);
-	assert_int_equal(bf_reply_book_open(b.calls.book), 1);
+	assert_int_equal(bf_reply_book_wait(b.calls.book, bf_monotonic_in(0)), 1);
 	struct belfry_pull_item *item = next(&b);
 	assert_int_equal(calls_number(item->invocation.run), 2);
 	assert_none(&b);
@@ -291,6 +291,40 @@ static void opening_a_queue_refuses_what_it_cannot_take(void **state)
 	belfry_pull_free(NULL);
 }
 
+/* The scheduler goes on: its calls are put off, and the memory stays until it lets go. */
+static void a_queue_that_is_freed_first_takes_no_call(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	begin(&b, 0);
+	struct belfry_handler handler = *b.handler; /* as the scheduler copies it */
+	handler.hold(handler.data);
+	belfry_pull_free(b.pull);
+	calls_turn(&b.calls, &handler, 1);
+	calls_cancel(&b.calls, &handler, 2, BELFRY_STEP_TURN);
+	struct bf_answer *answer = calls_take(&b.calls);
+	assert_int_equal(answer->kind, BF_ANSWER_RETRY);
+	assert_true(answer->after > 0); /* it costs no attempt */
+	bf_answer_release(answer);
+	handler.release(handler.data);
+	calls_fini(&b.calls);
+}
+
+static void a_queue_without_a_place_or_a_queue_is_refused(void **state)
+{
+	struct belfry_pull_item *item = NULL;
+	struct belfry_error err = BELFRY_ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(belfry_pull_new(NULL, NULL, &err), BELFRY_INVALID);
+	assert_non_null(strstr(err.message, "place for the answer"));
+	assert_int_equal(belfry_pull_next(NULL, &item), BELFRY_INVALID);
+	assert_int_equal(belfry_pull_fd(NULL), -1);
+	assert_null(belfry_pull_handler(NULL));
+	belfry_pull_free(NULL);
+}
+
 int run_pull_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +337,8 @@ int run_pull_tests(void)
 			cmocka_unit_test(threads_share_the_queue),
 			cmocka_unit_test(every_allocation_of_a_pulled_call_may_fail),
 			cmocka_unit_test(opening_a_queue_refuses_what_it_cannot_take),
+			cmocka_unit_test(a_queue_that_is_freed_first_takes_no_call),
+			cmocka_unit_test(a_queue_without_a_place_or_a_queue_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("pull", tests, NULL, NULL);

@@ -57,11 +57,11 @@ static void an_answer_carries_its_token_and_a_copy_of_its_words(void **state)
 	struct belfry_reply *reply = new_reply(b);
 	char name[] = "session";
 
-	assert_int_equal(bf_reply_book_open(b->book), 1);
+	assert_int_equal(bf_reply_book_wait(b->book, bf_monotonic_in(0)), 1);
 	assert_int_equal(belfry_reply_session(&reply, bf_str(name)), BELFRY_OK);
 	assert_null(reply);
 	name[0] = 'X';
-	assert_int_equal(bf_reply_book_open(b->book), 0);
+	assert_int_equal(bf_reply_book_wait(b->book, bf_monotonic_in(0)), 0);
 	struct bf_answer *answer = take(b);
 	assert_int_equal(answer->kind, BF_ANSWER_SESSION);
 	assert_true(bf_str_equal(answer->name, BF_STR("session")));
@@ -97,9 +97,9 @@ static void t080_after_the_end_every_answer_is_stale_and_counted(void **state)
 	struct belfry_reply *reply = new_reply(b);
 
 	bf_reply_book_end(b->book);
-	assert_int_equal(bf_reply_book_open(b->book), 1);
+	assert_int_equal(bf_reply_book_wait(b->book, bf_monotonic_in(0)), 1);
 	assert_int_equal(belfry_reply_turn(&reply, BF_STR("t"), NULL), BELFRY_STALE);
-	assert_int_equal(bf_reply_book_open(b->book), 0);
+	assert_int_equal(bf_reply_book_wait(b->book, bf_monotonic_in(0)), 0);
 }
 
 static void a_handle_may_outlive_the_book(void **state)
@@ -192,7 +192,7 @@ static void without_memory_for_its_name_a_session_is_asked_for_again(void **stat
 	struct bf_answer *answer = take(b);
 	assert_int_equal(answer->kind, BF_ANSWER_RETRY);
 	bf_answer_release(answer);
-	assert_int_equal(bf_reply_book_open(b->book), 0);
+	assert_int_equal(bf_reply_book_wait(b->book, bf_monotonic_in(0)), 0);
 }
 
 /* ---- races ------------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static void answers_race_with_cancels(void **state)
 		arrived++;
 	}
 	assert_int_equal(arrived, race.taken);
-	assert_int_equal(bf_reply_book_open(b->book), 0);
+	assert_int_equal(bf_reply_book_wait(b->book, bf_monotonic_in(0)), 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -336,6 +336,49 @@ static void a_stop_is_busy_until_the_functions_have_returned(void **state)
 	end(&b);
 }
 
+static void *let_through_soon(void *data)
+{
+	struct bench *b = data;
+	struct timespec soon = bf_monotonic_in(100 * BELFRY_MILLISECOND);
+	int code = 0;
+
+	(void)pthread_mutex_lock(&b->lock);
+	while (code == 0) { /* nobody tells: until the stop is under way, or soon will be */
+		code = pthread_cond_timedwait(&b->changed, &b->lock, &soon);
+	}
+	b->is_let_through = true;
+	(void)pthread_cond_broadcast(&b->changed);
+	(void)pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+static void a_second_stop_waits_for_what_the_first_left_open(void **state)
+{
+	struct belfry_pool_options options = BELFRY_POOL_OPTIONS_INIT;
+	struct belfry_error err = BELFRY_ERROR_INIT;
+	struct belfry_pool *pool = NULL;
+	pthread_t helper;
+	struct bench b;
+
+	(void)state;
+	begin(&b, 0);
+	options.threads = 1;
+	options.data = &b;
+	options.run = work_until_let_through;
+	assert_int_equal(belfry_pool_new(&options, &pool, NULL), BELFRY_OK);
+	assert_int_equal(bf_runtime_start(b.runtime, belfry_pool_handler(pool), NULL), BELFRY_OK);
+	(void)enqueue(&b);
+	wait_for_work(&b);
+	assert_int_equal(bf_runtime_stop(b.runtime, 0, &err), BELFRY_BUSY);
+	assert_non_null(strstr(err.message, "1 calls"));
+	assert_int_equal(bf_runtime_stop(b.runtime, BELFRY_MILLISECOND, NULL), BELFRY_BUSY);
+	assert_int_equal(pthread_create(&helper, NULL, let_through_soon, &b), 0);
+	assert_int_equal(bf_runtime_stop(b.runtime, BELFRY_MINUTE, NULL), BELFRY_OK);
+	assert_int_equal(pthread_join(helper, NULL), 0);
+	belfry_pool_free(pool);
+	end(&b);
+}
+
 int run_runtime_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +388,7 @@ int run_runtime_tests(void)
 			cmocka_unit_test(the_host_hears_of_what_changes),
 			cmocka_unit_test(a_conclusion_ends_the_run_and_is_told),
 			cmocka_unit_test(a_stop_is_busy_until_the_functions_have_returned),
+			cmocka_unit_test(a_second_stop_waits_for_what_the_first_left_open),
 	};
 
 	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
