@@ -38,7 +38,8 @@ run: build/belfry
 test: setup
 	@tools/run-tests
 
-torture: setup
+torture:
+	@tools/setup bench
 	@tools/run-tests torture
 
 fuzz: setup

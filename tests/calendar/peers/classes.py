@@ -167,6 +167,14 @@ CRONITER = {
         case.has_seconds and case.is_their_end_of_gap(),
 }
 
+def wraps(case):
+    for member in case.weekday.split(','):
+        match = re.match('([0-7]|[A-Z]{3})-([0-7]|[A-Z]{3})', member)
+        if match and plain.number(match[1], plain.WEEKDAY) > plain.number(match[2], plain.WEEKDAY):
+            return True
+    return False
+
+
 # ---- cronsim ----------------------------------------------------------------------------------------
 
 CRONSIM = {
@@ -190,16 +198,25 @@ CRONSIM = {
         and case.has_part_of_hour(),
 }
 
+# ---- croner -----------------------------------------------------------------------------------------
 
-def wraps(case):
-    for member in case.weekday.split(','):
-        match = re.match('([0-7]|[A-Z]{3})-([0-7]|[A-Z]{3})', member)
-        if match and plain.number(match[1], plain.WEEKDAY) > plain.number(match[2], plain.WEEKDAY):
-            return True
-    return False
+CRONER = {
+    'croner-step-from': lambda case: case.is_refused_by_them() and any(
+        re.fullmatch('[0-9A-Z]+/[0-9]+', member) for _, member in case.members()),
+    'croner-long-step': lambda case: case.is_refused_by_them() and 'steps cannot be greater' in case.theirs,
+    'croner-week-end': lambda case: case.is_refused_by_them() and wraps(case),
+    'croner-special-day': lambda case: case.is_refused_by_them() and (
+        has_member(case, plain.DAYS, 'L-[0-9]+') or ',' in case.day and has_member(case, plain.DAYS, 'LW')),
+    'croner-never-asked': lambda case: 'never comes' in case.ours and case.theirs == 'never',
+    'croner-star-step': lambda case: not case.theirs.startswith('refused') and case.both_days_restricted() and
+        (case.day.startswith('*/') or case.weekday.startswith('*/')),
+    'croner-sunday': lambda case: case.is_answered_by_both() and has_member(case, plain.WEEKDAY, 'SUN-SUN'),
+    'croner-fold-twice': lambda case: case.is_answered_by_both() and case.is_fixed and
+        case.is_their_second_pass(),
+    'croner-gap': lambda case: case.is_answered_by_both() and case.is_fixed and case.has_gap(),
+}
 
-
-PEERS = {'croniter': CRONITER, 'cronsim': CRONSIM}
+PEERS = {'croniter': CRONITER, 'cronsim': CRONSIM, 'croner': CRONER}
 
 
 def classify(peer, case):
