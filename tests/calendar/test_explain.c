@@ -318,11 +318,15 @@ static const struct row limit_rows[] = {
 				"Every second, UTC, except at 09:30:15"},
 		{"{\"cron\":\"0 9 * * *\",\"except\":[{\"calendar\":\"holidays-de\",\"except\":"
 		 "[\"2026-12-25\"]}]}",
-				"At 09:00 every day, UTC, except by the calendar \"holidays-de\""},
+				"At 09:00 every day, UTC, except as the calendar \"holidays-de\" says"},
 		{"{\"cron\":\"0 9 * * *\",\"except\":[\"2026-12-24\",{\"calendar\":\"a\",\"except\":[]},"
 		 "{\"calendar\":\"b\",\"except\":[]},{\"cron\":\"* * * 8 *\"}]}",
-				"At 09:00 every day, UTC, except in August, on 24 December 2026, by the "
-				"calendar \"a\" and by the calendar \"b\""},
+				"At 09:00 every day, UTC, except in August, on 24 December 2026, as the "
+				"calendar \"a\" says and as the calendar \"b\" says"},
+		{"{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"* * * 1 *\"},{\"cron\":"
+		 "\"* * * 3 *\"},{\"cron\":\"* * * 5 *\"},{\"cron\":\"* * * 7 *\"}]}",
+				"At 09:00 every day, UTC, except in January, in March, in May and at the times "
+				"of 1 more expression"},
 		{"{\"any\":[{\"cron\":\"0 9 * * *\"},{\"cron\":\"0 10 * * *\"}],\"except\":"
 		 "[\"2026-12-25\"]}",
 				"At 09:00 every day; and also at 10:00 every day; all in UTC, except on 25 "

@@ -362,6 +362,36 @@ static void the_longest_rule_is_told_in_bounds(void **state)
 	}
 }
 
+/* The rule written as text again says the same, and is warned of the same. */
+static void a_rule_that_was_printed_is_told_alike(void **state)
+{
+	struct random random = {815};
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		struct belfry_explanation first = BELFRY_EXPLANATION_INIT;
+		struct belfry_explanation second;
+		struct belfry_str printed;
+		struct belfry_rule *rule = draw_rule(&random, &text);
+		if (rule == NULL) {
+			continue;
+		}
+		assert_int_equal(belfry_rule_explain(rule, at(NOW), &arena, &first), BELFRY_OK);
+		assert_int_equal(belfry_rule_print(rule, &arena, &printed), BELFRY_OK);
+		explain_at(printed.ptr, "America/New_York", NOW, &arena, &second);
+		if (!bf_str_equal(first.sentence, second.sentence) ||
+				first.warning_count != second.warning_count) {
+			fail_msg("\"%s\" is \"%s\", printed \"%s\" is \"%s\"", text.ptr,
+					first.sentence.ptr, printed.ptr, second.sentence.ptr);
+		}
+		belfry_rule_free(rule);
+		belfry_arena_reset(&arena);
+	}
+	belfry_arena_fini(&arena);
+}
+
 /* A rule's text, its sentence without the next due time, and its due times for a while as one number. */
 struct told {
 	char rule[128];
@@ -552,6 +582,7 @@ int run_explain_any_tests(void)
 			cmocka_unit_test(the_class_is_fixed_time_only_if_every_part_is),
 			cmocka_unit_test(a_random_rule_is_told_in_bounds_and_without_stray_marks),
 			cmocka_unit_test(the_longest_rule_is_told_in_bounds),
+			cmocka_unit_test(a_rule_that_was_printed_is_told_alike),
 			cmocka_unit_test(random_rules_of_one_sentence_are_due_at_the_same_times),
 			cmocka_unit_test(near_rules_of_one_sentence_are_due_at_the_same_times),
 			cmocka_unit_test(any_instant_may_be_now),

@@ -321,6 +321,20 @@ static void a_preview_shows_due_times_in_their_zone(void **state)
 	assert_int_equal(count_deployments(f), 0);
 }
 
+static void a_preview_tells_of_shared_calendars_by_name(void **state)
+{
+	struct api_fixture *f = *state;
+
+	api_expect(f, "PUT", "/v1/calendars/holidays-de", "{\"except\":[\"2026-12-25\"]}", 201, "");
+	api_expect(f, "POST", "/v1/preview",
+			"{\"rule\":{\"cron\":\"0 9 24-26 12 *\",\"except\":[{\"calendar\":\"holidays-de\"}]},"
+			"\"from\":\"2026-12-24T12:00:00Z\",\"n\":1}",
+			200, "");
+	assert_string_equal(api_text(f, "sentence"),
+			"At 09:00 from the 24th to the 26th of December, UTC, except as the calendar "
+			"\"holidays-de\" says; next: Saturday 09:00");
+}
+
 static void a_preview_warns_of_what_surprises(void **state)
 {
 	static const struct {
@@ -586,6 +600,7 @@ int run_api_apply_tests(void)
 			CASE(changes_are_named_by_their_deepest_member_and_cut),
 			CASE(a_set_has_a_thousand_items_at_most),
 			CASE(a_preview_shows_due_times_in_their_zone),
+			CASE(a_preview_tells_of_shared_calendars_by_name),
 			CASE(a_preview_warns_of_what_surprises),
 			CASE(a_preview_refuses_what_a_create_refuses),
 			CASE(settings_are_changed_at_once_or_from_the_next_start_on),
