@@ -186,12 +186,14 @@ struct belfry_why {
 	/* BELFRY_WHY_NOT_DUE: the present rule names it, and an exception leaves it out. Since 0.2 */
 	bool is_excluded;
 	struct belfry_str calendar; /* the shared calendar that does; empty: the rule itself */
+	/* BELFRY_WHY_NOT_DUE: the present rule names it, and it was none all the same; in words. Since 0.2 */
+	struct belfry_str because;
 };
 
 #define BELFRY_WHY_INIT                                                                            \
 	{                                                                                          \
 		sizeof(struct belfry_why), {NULL, 0}, 0, BELFRY_WHY_RUN, 0, NULL, NULL, 0, 0, 0,   \
-				0, false,                                                          \
+				0, false, {NULL, 0},                                               \
 		{                                                                                  \
 			NULL, 0                                                                    \
 		}                                                                                  \

@@ -163,6 +163,8 @@ static void append_not_due(struct bf_buf *buf, const struct belfry_why *why)
 		bf_buf_appendf(buf, ": excluded by the calendar %.*s", BF_STR_ARGS(why->calendar));
 	} else if (why->is_excluded) {
 		bf_buf_append_text(buf, ": excluded by the rule's except");
+	} else if (why->because.len > 0) {
+		bf_buf_appendf(buf, ": %.*s", BF_STR_ARGS(why->because));
 	}
 	append_time(buf, "; the nearest before is ", why->nearest_before);
 	append_time(buf, "; the nearest after is ", why->nearest_after);

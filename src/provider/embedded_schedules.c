@@ -145,6 +145,32 @@ enum belfry_status bf_embedded_state(struct belfry_provider *provider, const str
 	return BELFRY_OK;
 }
 
+/* A limit further away than this is none to who asks for a few due times. */
+#define LEFT_MAX UINT64_C(1000000)
+
+/* How often the rule may fire after *from, which is moved to where that counting begins. */
+static uint64_t fires_left(const struct belfry_rule *rule, const struct belfry_schedule_row *row,
+		belfry_time now, belfry_time *from)
+{
+	uint32_t max = belfry_rule_max_fires(rule);
+	belfry_time begin = row->cursor != BELFRY_TIME_NEVER ? row->cursor - 1 : now;
+	belfry_time last = 0;
+	uint64_t before = 0;
+
+	if (max == 0) {
+		return UINT64_MAX;
+	}
+	if (row->phase == BELFRY_PHASE_EXHAUSTED || (int64_t)max <= row->fired_count) {
+		return 0;
+	}
+	uint64_t left = max - (uint64_t)row->fired_count;
+	*from = BF_MAX(*from, begin);
+	if (left <= LEFT_MAX) {
+		bf_advance_count(rule, begin, *from, left, &before, &last);
+	}
+	return left - before;
+}
+
 enum belfry_status bf_embedded_due(struct belfry_provider *provider, struct belfry_str schedule,
 		belfry_time from, belfry_time *ret_due, size_t max, size_t *ret_count,
 		struct belfry_error *err)
@@ -167,7 +193,9 @@ enum belfry_status bf_embedded_due(struct belfry_provider *provider, struct belf
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	while (count < max && belfry_rule_next(rule, from, &ret_due[count]) == BELFRY_OK) {
+	uint64_t left = fires_left(rule, &row, now, &from);
+	while (count < BF_MIN(max, left) &&
+			belfry_rule_next(rule, from, &ret_due[count]) == BELFRY_OK) {
 		from = ret_due[count++];
 	}
 	*ret_count = count;

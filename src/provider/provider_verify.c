@@ -125,7 +125,7 @@ static bool is_gap_of(const struct belfry_why *why)
 
 bool bf_verify_why(const struct belfry_why *why)
 {
-	if (why->from < 0 || why->revision < 0) {
+	if (why->from < 0 || why->revision < 0 || !bf_text_is_believable(why->because)) {
 		return false;
 	}
 	switch ((unsigned)why->kind) {

@@ -90,7 +90,9 @@ static void put_nearest(struct question *q)
 	if (count == 0) {
 		q->why->nearest_before = 0;
 	}
-	if (belfry_rule_next(q->rule, q->why->at, &q->why->nearest_after) != BELFRY_OK) {
+	if (q->row.phase == BELFRY_PHASE_EXHAUSTED ||
+			belfry_rule_next(q->rule, q->why->at, &q->why->nearest_after) !=
+					BELFRY_OK) {
 		q->why->nearest_after = BELFRY_TIME_NEVER;
 	}
 }
@@ -112,6 +114,13 @@ static enum belfry_status answer_not_due(struct question *q)
 				: BELFRY_OK;
 }
 
+/* The present rule names it, and it was none all the same. */
+static void answer_no_more(struct question *q, struct belfry_str because)
+{
+	answer_from(q, BELFRY_WHY_NOT_DUE, 0);
+	q->why->because = because;
+}
+
 /* No Run, no ledger row: what the row itself says. */
 static enum belfry_status answer_by_row(struct question *q)
 {
@@ -129,6 +138,8 @@ static enum belfry_status answer_by_row(struct question *q)
 		answer_from(q, BELFRY_WHY_PENDING, 0);
 	} else if (!is_due(q, at)) {
 		return answer_not_due(q);
+	} else if (q->row.phase == BELFRY_PHASE_EXHAUSTED && at > q->row.idle_since) {
+		answer_no_more(q, q->row.phase_reason);
 	} else if (q->row.idle_since != 0 && at > q->row.idle_since) {
 		answer_from(q, BELFRY_WHY_DISABLED, q->row.idle_since);
 	} else if (at > q->now) {
@@ -136,8 +147,7 @@ static enum belfry_status answer_by_row(struct question *q)
 	} else if (q->row.cursor <= at) {
 		answer_from(q, BELFRY_WHY_PENDING, 0);
 	} else {
-		/* The present revision names it, but was not the one in force then. */
-		answer_from(q, BELFRY_WHY_NOT_DUE, 0);
+		answer_no_more(q, BF_STR("it came into force later"));
 	}
 	return BELFRY_OK;
 }

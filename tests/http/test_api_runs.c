@@ -399,6 +399,19 @@ static void a_run_without_output_has_an_empty_one(void **state)
 	assert_int_equal(api_ask(&f->api, "HEAD", run_path(f, run, "/output"), NULL, NULL), 200);
 }
 
+static void why_tells_what_made_it_none_where_the_rule_names_it(void **state)
+{
+	struct runs_fixture *f = *state;
+
+	f->api.host.fake.why = (struct belfry_why){.kind = BELFRY_WHY_NOT_DUE,
+			.revision = 3,
+			.nearest_after = BELFRY_TIME_NEVER,
+			.because = BF_STR("it came into force later")};
+	api_expect(&f->api, "GET", path_of(f, "/why?at=2023-11-14T22:13:20Z"), NULL, 200, "");
+	check_contains(bf_str(api_text(&f->api, "reason")),
+			"not a due time of revision 3: it came into force later");
+}
+
 static void why_answers_every_kind_in_words(void **state)
 {
 	static struct belfry_gap gap = {.from = DUE,
@@ -508,6 +521,7 @@ int run_api_run_tests(void)
 			CASE(lateness_is_that_of_the_start),
 			CASE(output_is_text_and_can_be_had_in_ranges),
 			CASE(a_run_without_output_has_an_empty_one),
+			CASE(why_tells_what_made_it_none_where_the_rule_names_it),
 			CASE(why_answers_every_kind_in_words),
 			CASE(due_lists_coming_times_and_what_became_of_past_ones),
 			CASE(a_provider_without_optional_methods_is_answered_for),

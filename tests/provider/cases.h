@@ -5,6 +5,7 @@
 int run_life_tests(void);
 int run_reconcile_tests(void);
 int run_runs_tests(void);
+int run_rules_tests(void);
 int run_races_tests(void);
 int run_fault_tests(void);
 int run_wrapper_tests(void);

@@ -14,6 +14,7 @@ static const struct {
 		{"life", run_life_tests},
 		{"reconcile", run_reconcile_tests},
 		{"runs", run_runs_tests},
+		{"rules", run_rules_tests},
 		{"races", run_races_tests},
 		{"faults", run_fault_tests},
 		{"wrapper", run_wrapper_tests},
