@@ -40,10 +40,16 @@ static void put(struct left_out *out, struct belfry_str item)
 	out->bytes += item.len;
 }
 
+/* Whether nothing more of this kind is told, so that no words need be made for it. */
+static bool is_full(const struct left_out *out)
+{
+	return out->of_kind == SHOWN_MAX;
+}
+
 /* Told where there is room, else counted as `of`. */
 static void put_or_count(struct left_out *out, struct belfry_str item, int of)
 {
-	if (out->of_kind == SHOWN_MAX || out->bytes + item.len > BYTES_MAX) {
+	if (out->bytes + item.len > BYTES_MAX) {
 		out->of_kind = SHOWN_MAX; /* in order: none behind it is told either */
 		out->more += of;
 		return;
@@ -85,9 +91,11 @@ static void put_dates(struct left_out *out, const struct bf_except_set *set)
 		}
 		bool is_run = last - i + 1 >= RUN_FROM;
 		last = is_run ? last : i;
-		if (set->dates[last] >= today) {
-			put_or_count(out, say_dates(out, set->dates[i], set->dates[last]),
-					(int)(last - i + 1));
+		int days = (int)(last - i + 1);
+		if (set->dates[last] >= today && is_full(out)) {
+			out->more += days;
+		} else if (set->dates[last] >= today) {
+			put_or_count(out, say_dates(out, set->dates[i], set->dates[last]), days);
 		}
 		i = last + 1;
 	}
@@ -98,14 +106,18 @@ static void put_dates(struct left_out *out, const struct bf_except_set *set)
 static void put_instants(struct left_out *out, const struct bf_except_set *set)
 {
 	for (size_t i = 0; i < set->instant_count; i++) {
-		if (set->instants[i] >= out->now) {
-			put_or_count(out,
-					bf_say_one(out->speech, BF_SAY_AT,
-							bf_explain_clock_on_date(out->speech,
-									out->rule,
-									set->instants[i])),
-					1);
+		if (set->instants[i] < out->now) {
+			continue;
 		}
+		if (is_full(out)) {
+			out->more++;
+			continue;
+		}
+		put_or_count(out,
+				bf_say_one(out->speech, BF_SAY_AT,
+						bf_explain_clock_on_date(out->speech, out->rule,
+								set->instants[i])),
+				1);
 	}
 }
 
@@ -123,13 +135,22 @@ static struct belfry_str say_expression(struct bf_speech *speech, const struct b
 static void put_expressions(struct left_out *out, const struct bf_except_set *set)
 {
 	for (size_t i = 0; i < set->cron_count; i++) {
-		put_or_count(out, say_expression(out->speech, &set->crons[i]), 1);
+		if (is_full(out)) {
+			out->more++;
+		} else {
+			put_or_count(out, say_expression(out->speech, &set->crons[i]), 1);
+		}
 	}
 }
 
 static void put_calendar(struct left_out *out, const struct bf_except_set *set)
 {
-	put_or_count(out, bf_say_one(out->speech, BF_SAY_CALENDAR, bf_str(set->calendar)), 1);
+	if (is_full(out)) {
+		out->more++;
+	} else {
+		put_or_count(out, bf_say_one(out->speech, BF_SAY_CALENDAR, bf_str(set->calendar)),
+				1);
+	}
 }
 
 static bool holds(const struct bf_except_set *chain, const struct bf_except_set *set)
