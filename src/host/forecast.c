@@ -2,7 +2,7 @@
  * are named are looked up at the end.
  *
  * Invariant  a forecast is bounded in time and memory, whatever there is: pages by their bytes, the load by
- *            its own, reading and planning by a time limit each. What was not counted is told.
+ *            its own, reading, counting and planning by a time limit each. What was not counted is told.
  * Not here   counting and planning (load.c, load_spread.c). */
 #include "host/forecast.h"
 
@@ -16,7 +16,8 @@
 #include "host/host_priv.h"
 #include "host/load.h"
 
-#define READ_TIME  (5 * BELFRY_SECOND)
+#define READ_TIME  (6 * BELFRY_SECOND)
+#define COUNT_TIME (3 * BELFRY_SECOND)
 #define PLAN_TIME  (4 * BELFRY_SECOND)
 #define PAGE_FIRST 25
 #define PAGE_ROWS  200
@@ -440,6 +441,7 @@ enum belfry_status bf_forecast(struct bf_host *host, const struct bf_forecast_qu
 	}
 	set_deadline(&f, READ_TIME);
 	status = read_all(&f, err);
+	set_deadline(&f, COUNT_TIME); /* of its own: what was read must not be for nothing */
 	if (status == BELFRY_OK) {
 		status = bf_load_count(&f.load, err);
 	}

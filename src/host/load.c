@@ -389,7 +389,8 @@ enum belfry_status bf_load_count(struct bf_load *load, struct belfry_error *err)
 
 	order_members(load);
 	for (; i < load->group_count && status == BELFRY_OK; i++) {
-		if (i % LATE_EVERY == 0 && load->is_late != NULL && load->is_late(load->data)) {
+		if (i > 0 && i % LATE_EVERY == 0 && load->is_late != NULL &&
+				load->is_late(load->data)) {
 			break;
 		}
 		status = count_group(load, &load->groups[i]);

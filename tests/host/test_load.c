@@ -315,7 +315,7 @@ static bool count_down(void *data)
 
 static void what_takes_too_long_is_left_and_told(void **state)
 {
-	int left = 1;
+	int left = 0;
 
 	(void)state;
 	assert_int_equal(bf_load_init(&world.load, DAY * BELFRY_SECOND, 60, count_down, &left),
@@ -333,7 +333,7 @@ static void what_takes_too_long_is_left_and_told(void **state)
 	assert_int_equal(world.load.member_count, 64);
 	assert_int_equal(world.load.total, 16);
 	end();
-	left = 1;
+	left = 0;
 	assert_int_equal(bf_load_init(&world.load, DAY * BELFRY_SECOND, 1440, count_down, &left),
 			BELFRY_OK);
 	world.count = 0;
