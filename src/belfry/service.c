@@ -110,6 +110,11 @@ static enum belfry_status open_store(struct bf_service *service, struct belfry_e
 	if (status == BELFRY_OK) {
 		status = bf_store_open(ops, &options, &service->store, err);
 	}
+	if (status == BELFRY_BUSY && err != NULL) {
+		size_t len = strlen(err->message);
+		(void)snprintf(err->message + len, sizeof(err->message) - len,
+				", as --standby does");
+	}
 	if (status == BELFRY_OK) {
 		status = bf_store_migrate(service->store, err);
 	}

@@ -1,7 +1,8 @@
 /* The files of a store and the lock on them.
  *
- * The lock is an open-file-description lock on a file of its own, never removed: it falls when the
- * process ends, however it ends, so holding it proves that every earlier owner is dead.
+ * The lock is an open-file-description lock on a file of its own, which a store never removes (only an open
+ * that is refused takes away the one that it made itself): it falls when the process ends, however it ends, so
+ * holding it proves that every earlier owner is dead.
  * A second one is on the database itself, because one file may be seen under two names (hard links, which
  * are refused, and mounts of a single file, which cannot be told), each with a lock file of its own. It
  * is on one byte far behind all that the client locks or writes, and on a descriptor of its own, which is
@@ -173,8 +174,7 @@ static enum belfry_status refuse_held(int lock, struct belfry_error *err)
 
 	owner[len > 0 ? len : 0] = '\0';
 	return bf_error_set(err, BELFRY_BUSY,
-			"the store is in use by %s: stop that process, or start this one as a "
-			"standby",
+			"the store is in use by %s: stop that process, or wait until it has ended",
 			len > 0 ? owner : "another process");
 }
 
@@ -189,9 +189,13 @@ bool bf_file_is_current(int file, const char *path)
 static enum belfry_status write_owner(int lock, const char *path, struct belfry_str owner,
 		struct belfry_error *err)
 {
-	size_t len = BF_MIN(owner.len, (size_t)OWNER_BYTES - 1);
+	char text[OWNER_BYTES];
+	int room = OWNER_BYTES - 32; /* for the number behind it */
+	int len = snprintf(text, sizeof(text), "%.*s (process %ld)",
+			owner.len > 0 ? BF_MIN((int)owner.len, room) : 7,
+			owner.len > 0 ? owner.ptr : "someone", (long)getpid());
 
-	if (ftruncate(lock, 0) != 0 || (len > 0 && pwrite(lock, owner.ptr, len, 0) < 0)) {
+	if (ftruncate(lock, 0) != 0 || pwrite(lock, text, (size_t)len, 0) < 0) {
 		/* A full disk must not keep the owner out: the text is for people alone. */
 		return errno == ENOSPC || errno == EDQUOT ? BELFRY_OK
 							  : refuse_errno(err, errno, "lock", path);
@@ -276,11 +280,16 @@ static int64_t size_of(const char *path)
 	return stat(path, &found) == 0 ? (int64_t)found.st_size : 0;
 }
 
-static bool is_there(const char *path)
+bool bf_file_is_there(const char *path)
 {
 	struct stat found;
 
 	return stat(path, &found) == 0;
+}
+
+bool bf_file_is_empty(const char *path)
+{
+	return bf_file_is_there(path) && size_of(path) == 0;
 }
 
 /* A life leaves traces: output is written only beside a database that was synced before, and the index
@@ -296,7 +305,7 @@ enum belfry_status bf_paths_check_traces(const struct bf_paths *paths, struct be
 				"there: put back the store's file, or remove the output file to begin "
 				"anew");
 		missing = paths->database;
-	} else if (is_there(paths->log_index) && !is_there(paths->log)) {
+	} else if (bf_file_is_there(paths->log_index) && !bf_file_is_there(paths->log)) {
 		(void)bf_error_set(err, BELFRY_CONFIGURATION,
 				"the store was not closed and the log beside its file is gone: put "
 				"back the log, or remove the log's index (the name ending in -shm) to "

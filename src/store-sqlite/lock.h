@@ -51,6 +51,9 @@ BF_MUST_CHECK enum belfry_status bf_file_check(const char *path, struct belfry_e
  * *ret_file is to be closed (bf_lock_release) after every connection of the file. */
 BF_MUST_CHECK enum belfry_status bf_file_hold(const char *path, bool is_standby, int *ret_file,
 		struct belfry_error *err);
+/* A look at the name alone: nothing is opened. */
+bool bf_file_is_there(const char *path);
+bool bf_file_is_empty(const char *path); /* false where there is none */
 /* The open file is still the one that others find under its name. Costs two looks at the system's
  * memory; opens nothing. */
 bool bf_file_is_current(int file, const char *path);

@@ -9,6 +9,8 @@
  *                acknowledged, because each was synced before its answer (synchronous=FULL).
  * One connection writes and checkpoints (commit.c): with two, releases of the client that are common
  *                today can lose commits. */
+#include <unistd.h>
+
 #include "store-sqlite/sqlite_priv.h"
 
 #define DEFAULT_TIMEOUT (10 * BELFRY_SECOND)
@@ -20,10 +22,26 @@ void bf_sqlite_set_env(const struct bf_env *env)
 	current_env = env;
 }
 
+/* What was refused is left as it was found: the files beside it that this call made, and nobody has filled, go.
+ * Under the lock: who waits for a lock file that is gone takes the next one (lock.c). */
+static void remove_made(const struct bf_sqlite *store)
+{
+	if (store->is_ready || store->lock_file < 0) {
+		return;
+	}
+	if (store->made_output && bf_file_is_empty(store->paths.output)) {
+		(void)unlink(store->paths.output); /* else it stays, empty */
+	}
+	if (store->made_lock && bf_file_is_current(store->lock_file, store->paths.lock)) {
+		(void)unlink(store->paths.lock); /* else it stays, and holds nobody back */
+	}
+}
+
 static void free_store(struct bf_sqlite *store)
 {
 	bf_sqlite_disconnect(store, false);
 	bf_db_close(&store->output, false);
+	remove_made(store);
 	bf_paths_fini(&store->paths);
 	(void)pthread_mutex_destroy(&store->mutex);
 	bf_door_fini(&store->reader_door);
@@ -84,6 +102,7 @@ static enum belfry_status open_files(struct bf_sqlite *store,
 		status = bf_paths_check(&store->paths, err);
 	}
 	if (status == BELFRY_OK) {
+		store->made_lock = !bf_file_is_there(store->paths.lock);
 		status = bf_lock_take(store->paths.lock, options->owner, options->is_standby,
 				&store->lock_file, err);
 	}
@@ -101,6 +120,7 @@ static enum belfry_status open_files(struct bf_sqlite *store,
 				err);
 	}
 	if (status == BELFRY_OK) {
+		store->made_output = !bf_file_is_there(store->paths.output);
 		status = bf_file_check(store->paths.output, err);
 	}
 	return status;

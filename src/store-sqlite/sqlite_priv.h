@@ -37,7 +37,9 @@ struct bf_sqlite {
 	int lock_file;
 	int held_file; /* the database; closed after its last connection */
 	belfry_duration timeout;
-	bool is_ready; /* migrated */
+	bool is_ready;    /* migrated */
+	bool made_lock;   /* there was no such file when it was opened */
+	bool made_output; /* the same */
 
 	/* Under `mutex`: who waits, who writes, who is inside. */
 	pthread_mutex_t mutex;

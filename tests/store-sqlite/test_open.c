@@ -131,17 +131,30 @@ static void refuses_a_short_file_that_is_no_database(void **state)
 	place_init(&place, true);
 	write_file(place.path, "hm");
 	refused(&place, "not a store");
+	assert_absent(&place, ".lock");
+	assert_absent(&place, ".output");
 	place_fini(&place);
 }
 
 static void refuses_the_database_of_another_program(void **state)
 {
 	struct place place;
+	struct stat found;
+	char path[256];
 
 	(void)state;
 	place_init(&place, true);
 	raw_exec(&place, "CREATE TABLE notes(text)");
 	refused(&place, "another program");
+	assert_absent(&place, ".lock");
+	assert_absent(&place, ".output");
+	assert_absent(&place, "-wal");
+	/* Only what the refused call made itself goes. */
+	(void)snprintf(path, sizeof(path), "%s.lock", place.path);
+	write_file(path, "theirs");
+	refused(&place, "another program");
+	assert_int_equal(lstat(path, &found), 0);
+	assert_int_equal(unlink(path), 0);
 	place_fini(&place);
 }
 
@@ -382,12 +395,14 @@ static void a_second_owner_is_told_who_holds_it(void **state)
 	struct place place;
 	struct belfry_error err = {0};
 	struct belfry_store *second = NULL;
+	char holder[64];
 
 	(void)state;
 	place_init(&place, true);
 	struct belfry_store *store = open_migrated(&place);
 	assert_int_equal(try_open(&place, &second, &err), BELFRY_BUSY);
-	assert_non_null(strstr(err.message, "test pid 1"));
+	(void)snprintf(holder, sizeof(holder), "test pid 1 (process %ld)", (long)getpid());
+	assert_non_null(strstr(err.message, holder));
 	close_store(store);
 	close_store(open_migrated(&place));
 	place_fini(&place);
