@@ -98,6 +98,34 @@ bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_mes
 	return true;
 }
 
+/* Of the same failure of the same step one line is enough for so long. */
+#define REPORT_EVERY (5 * BELFRY_SECOND)
+
+/* May it be said now? Then *ret_untold is how often it was not said since the last time. */
+static bool may_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,
+		unsigned *ret_untold)
+{
+	struct bf_boot_time now = bf_runtime_now(runtime);
+	struct bf_report *mine = &runtime->reports[0];
+
+	(void)pthread_mutex_lock(&runtime->lock);
+	for (size_t i = 0; i < BF_THREAD_COUNT; i++) {
+		struct bf_report *report = &runtime->reports[i];
+		if (report->who == NULL || strcmp(report->who, who) == 0) {
+			mine = report;
+			break;
+		}
+	}
+	bool is_new = mine->who == NULL || mine->status != status || now.us >= mine->again_at.us;
+	*ret_untold = is_new && mine->who != NULL && mine->status == status ? mine->untold : 0;
+	mine->who = who;
+	mine->status = status;
+	mine->untold = is_new ? 0 : mine->untold + 1;
+	mine->again_at = is_new ? bf_boot_add(now, REPORT_EVERY) : mine->again_at;
+	(void)pthread_mutex_unlock(&runtime->lock);
+	return is_new;
+}
+
 void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,
 		const struct belfry_error *err)
 {
@@ -107,9 +135,13 @@ void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_
 			class_ == BELFRY_CLASS_GONE) {
 		return;
 	}
+	unsigned untold;
+	if (!may_report(runtime, who, status, &untold)) {
+		return;
+	}
 	bf_log(runtime->env, BF_LOG_WARNING,
-			"what=store-call-failed step=%s status=%s code=%d detail=\"%s\"", who,
-			belfry_status_name(status), err->driver_code,
+			"what=store-call-failed step=%s status=%s code=%d untold=%u detail=\"%s\"",
+			who, belfry_status_name(status), err->driver_code, untold,
 			err->detail[0] != '\0' ? err->detail : err->message);
 }
 

@@ -14,6 +14,14 @@
 
 enum { BF_THREAD_PLANNER, BF_THREAD_DISPATCHER, BF_THREAD_KEEPER, BF_THREAD_COUNT };
 
+/* The failure that a thread's loop has reported last. */
+struct bf_report {
+	const char *who; /* NULL: none */
+	enum belfry_status status;
+	struct bf_boot_time again_at;
+	unsigned untold;
+};
+
 struct bf_runtime {
 	struct bf_runtime_config config;
 	const struct bf_env *env;
@@ -61,6 +69,7 @@ struct bf_runtime {
 			  [BELFRY_RUN_STATUS_COUNT];    /* cancelled, concluded */
 	struct bf_boot_time turned_at[BF_THREAD_COUNT]; /* last step that did not fail */
 	struct bf_boot_time started_at;
+	struct bf_report reports[BF_THREAD_COUNT];
 };
 
 struct bf_boot_time bf_runtime_now(const struct bf_runtime *runtime);
@@ -71,7 +80,8 @@ bool bf_runtime_post(struct bf_runtime *runtime, int thread, const struct bf_mes
 void bf_message_free(struct bf_message *message);
 /* With what it carries and nobody has taken. */
 void bf_message_drop(struct bf_message *message);
-/* A store call failed in a thread's loop: said once here, where it is handled. */
+/* A store call failed in a thread's loop: said here, where it is handled, and not again for some seconds while
+ * nothing else goes wrong. */
 void bf_runtime_report(struct bf_runtime *runtime, const char *who, enum belfry_status status,
 		const struct belfry_error *err);
 
