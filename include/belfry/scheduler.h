@@ -19,6 +19,8 @@
  *            BELFRY_INVALID   a pointer is missing, a value is outside its list
  *            BELFRY_CORRUPT   the provider's answer cannot be: nothing of it is used
  *            BELFRY_NOMEM
+ * Numbers    T043, B22 and the like are statements of docs/contract.md (installed: share/doc/belfry), which
+ *            every provider is tested by; "decision 6" is one of docs/architecture.md of the sources.
  * Since      0.2 */
 #ifndef BELFRY_SCHEDULER_H
 #define BELFRY_SCHEDULER_H

@@ -134,7 +134,8 @@ def case_package(prefix):
     static = prefix.flags('--static', '--libs')
     assert {'-lbelfry', '-lcrypto', '-lm'} <= set(static), static
     assert (prefix.place / 'bin/belfry').exists()
-    assert (prefix.place / 'share/doc/belfry/NOTICE').exists()
+    for name in ('NOTICE', 'contract.md', 'embedding.md'):
+        assert (prefix.place / 'share/doc/belfry' / name).exists(), name
     link = prefix.libdir / 'libbelfry.so.0'
     assert link.is_symlink() and link.resolve().name == f'libbelfry.so.{version}'
 
@@ -333,6 +334,20 @@ def case_conformance(prefix):
                  prefix.libdir / 'libbelfry-conformance.a'], prefix.environment, prefix.folder)
     symbols = re.findall(r'^[0-9a-f]+ [A-Z] (\w+)$', shown, re.M)
     assert symbols and all(name.startswith('belfry_conformance_') for name in symbols), symbols
+
+
+def case_library_only(prefix):
+    """Configured so, there are the libraries and nothing that needs curl, microhttpd or yaml."""
+    setup = prefix.setup
+    build = prefix.folder / 'alone'
+    environment = dict(os.environ, CC=' '.join(setup['cc']))
+    run([*setup['meson'], 'setup', build, setup['source'], '-Dlibrary_only=true'], environment, prefix.folder)
+    targets = json.loads(run([*setup['meson'], 'introspect', '--targets', build], environment, prefix.folder))
+    assert not [t['name'] for t in targets if t['type'] == 'executable'], targets
+    assert {'shared library', 'static library'} <= {t['type'] for t in targets if t['name'] == 'belfry'}
+    found = json.loads(run([*setup['meson'], 'introspect', '--dependencies', build], environment,
+                           prefix.folder))
+    assert not {'libcurl', 'libmicrohttpd', 'yaml-0.1'} & {d['name'] for d in found}, found
 
 
 def main():
