@@ -12,6 +12,7 @@
 #include "model/definition.h"
 #include "model/run.h"
 #include "runtime/runtime.h"
+#include "runtime/runtime_priv.h"
 #include "store/memory/memory.h"
 
 struct bench {
@@ -379,6 +380,63 @@ static void a_second_stop_waits_for_what_the_first_left_open(void **state)
 	end(&b);
 }
 
+/* ---- what goes on failing ------------------------------------------------------------------------ */
+
+struct watch {
+	atomic_llong ahead; /* of the real clock, microseconds */
+	unsigned lines;
+	unsigned with_untold;
+};
+
+static struct bf_boot_time boot_ahead(void *data)
+{
+	struct watch *watch = data;
+	struct bf_boot_time now = bf_env_system()->boot(NULL);
+
+	return bf_boot_add(now, atomic_load(&watch->ahead));
+}
+
+static void count_lines(void *data, enum bf_log_level level, const char *line)
+{
+	struct watch *watch = data;
+
+	if (level == BF_LOG_WARNING && strstr(line, "what=store-call-failed") != NULL) {
+		watch->lines++;
+		watch->with_untold += strstr(line, "untold=2") != NULL;
+	}
+}
+
+static void a_failure_that_goes_on_is_told_now_and_then(void **state)
+{
+	struct watch watch = {0};
+	struct bf_env env = *bf_env_system();
+	struct bf_runtime *runtime = NULL;
+	struct belfry_error err = {.detail = "the disk is full"};
+	struct bench b;
+
+	(void)state;
+	env.data = &watch;
+	env.boot = boot_ahead;
+	env.log = count_lines;
+	begin(&b, 0);
+	struct bf_runtime_config config = {.env = &env, .store = b.store, .zones = b.zones};
+	assert_int_equal(bf_runtime_new(&config, &runtime, NULL), BELFRY_OK);
+	for (int i = 0; i < 3; i++) {
+		bf_runtime_report(runtime, "a", BELFRY_UNAVAILABLE, &err);
+	}
+	assert_int_equal(watch.lines, 1);
+	bf_runtime_report(runtime, "b", BELFRY_UNAVAILABLE, &err); /* another step */
+	assert_int_equal(watch.lines, 2);
+	atomic_store(&watch.ahead, BELFRY_MINUTE);
+	bf_runtime_report(runtime, "a", BELFRY_UNAVAILABLE, &err);
+	assert_int_equal(watch.lines, 3);
+	assert_int_equal(watch.with_untold, 1);
+	bf_runtime_report(runtime, "a", BELFRY_CORRUPT, &err); /* another failure */
+	assert_int_equal(watch.lines, 4);
+	bf_runtime_free(runtime);
+	end(&b);
+}
+
 int run_runtime_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +447,7 @@ int run_runtime_tests(void)
 			cmocka_unit_test(a_conclusion_ends_the_run_and_is_told),
 			cmocka_unit_test(a_stop_is_busy_until_the_functions_have_returned),
 			cmocka_unit_test(a_second_stop_waits_for_what_the_first_left_open),
+			cmocka_unit_test(a_failure_that_goes_on_is_told_now_and_then),
 	};
 
 	return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
