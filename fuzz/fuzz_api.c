@@ -1,5 +1,5 @@
-/* Fuzzes the API with whole requests (request.h), on a host with one deployment and one Run, on the memory
- * store: routes, parameters, cursors, bodies, If-Match, Idempotency-Key, Range. Whatever is asked, the answer
+/* Fuzzes the API with whole requests (request.h), on a host with one shared calendar, one deployment that uses
+ * it and one Run, on the memory store: routes, parameters, cursors, bodies, If-Match, Idempotency-Key, Range. Whatever is asked, the answer
  * is whole: a status, JSON where it says so, and no failure of our own making. */
 #include "fuzz_host.h"
 #include "http/problem.h"
@@ -46,17 +46,22 @@ static void ask(struct bf_api *api, const struct fuzz_request *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char make[] = "POST /v1/deployments HTTP/1.0\nHost: localhost\n"
-				   "Content-Type: application/json\n\n{\"name\":\"nightly\","
-				   "\"rule\":{\"cron\":\"0 9 * * *\"},\"target\":{\"kind\":"
-				   "\"webhook\",\"url\":\"https://1.1.1.1/\"}}";
+	static const char *const make[] = {
+			"PUT /v1/calendars/h HTTP/1.0\nHost: localhost\n"
+			"Content-Type: application/json\n\n{\"except\":[\"2026-12-25\"]}",
+			"POST /v1/deployments HTTP/1.0\nHost: localhost\n"
+			"Content-Type: application/json\n\n{\"name\":\"nightly\",\"rule\":{\"cron\":"
+			"\"0 9 * * *\",\"except\":[{\"calendar\":\"h\"}]},\"target\":{\"kind\":"
+			"\"webhook\",\"url\":\"https://1.1.1.1/\"}}"};
 	struct fuzz_host host;
 	struct fuzz_request request = {0};
 
 	fuzz_host_open(&host);
-	fuzz_take_request(bf_str(make), &request);
-	ask(&host.api, &request);
-	request = (struct fuzz_request){0};
+	for (size_t i = 0; i < BF_COUNT(make); i++) {
+		fuzz_take_request(bf_str(make[i]), &request);
+		ask(&host.api, &request);
+		request = (struct fuzz_request){0};
+	}
 	fuzz_take_request((struct belfry_str){(const char *)data, size}, &request);
 	ask(&host.api, &request);
 	fuzz_host_close(&host);

@@ -222,6 +222,13 @@ def test_real_answers_of_every_operation_are_what_the_document_says(server, rece
     judge.ask('POST', '/v1/apply', {'deployments': [], 'calendars': [shared]}, expect=200)
     judge.ask('POST', '/v1/apply?dry_run=true', {'deployments': deployments, 'calendars': [{**shared, 'except': ['x']}]}, expect=400)
     calendar = judge.ask('PUT', '/v1/calendars/holidays-de', {'except': []}, {'If-None-Match': '*'}, expect=201)
+    user = judge.ask('POST', '/v1/deployments', {
+        'name': 'user', 'target': hook, 'rule': {
+            'cron': NEVER, 'not_before': '2030-01-01T00:00:00Z', 'not_after': '2040-01-01T00:00:00Z', 'max_fires': 3, 'spread': 'PT5M',
+            'except': ['2031-01-01', '2032-01-01T00:00:00', {'cron': '* * * 2 *'}, {'calendar': 'holidays-de'}]}}, expect=201)
+    judge.ask('GET', user.headers['Location'] + '/why?at=2031-01-01T00:00:00Z', expect=200)
+    judge.ask('DELETE', calendar.headers['Location'], expect=409)
+    judge.ask('DELETE', user.headers['Location'], expect=204)
     judge.ask('PUT', '/v1/calendars/holidays-de', {'name': 'holidays-de', 'description': 'd', 'except': []},
               {'If-Match': calendar.headers['ETag']}, expect=200)
     judge.ask('GET', '/v1/calendars/holidays-de', expect=200)

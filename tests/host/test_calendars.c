@@ -2,6 +2,7 @@
  * every deployment that uses it, wherever it is interrupted. */
 #include "host_cases.h"
 
+#include "base/alloc.h"
 #include "base/fault.h"
 #include "base/json.h"
 #include "host/calendars.h"
@@ -692,6 +693,34 @@ static void a_provider_that_fails_gets_the_users_by_the_next_reconcile(void **st
 	expect_planned(f, id);
 }
 
+static void a_lack_of_memory_at_any_step_heals_too(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	bool is_over = false;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	for (int64_t call = 1; !is_over; call++) {
+		char text[64];
+		struct bf_calendar_view view = {0};
+		(void)snprintf(text, sizeof(text), "{\"except\":[\"%04d-01-01\"]}",
+				2030 + (int)(call % 5000));
+		BF_CLEANUP(bf_cleanup_json) json_t *body = parse(text);
+		bf_fault_arm(bf_alloc_fault(), call, 1);
+		enum belfry_status status = bf_calendars_put(f->host, BF_STR("a"), &whatever, body,
+				&view, NULL);
+		is_over = bf_fault_fired(bf_alloc_fault()) == 0;
+		bf_fault_arm(bf_alloc_fault(), 0, 0);
+		assert_true(status == BELFRY_OK || (status == BELFRY_NOMEM && !is_over));
+		json_decref(view.json);
+		bf_host_tend(f->host, true);
+		expect_planned(f, id);
+		assert_int_equal(count_documents(f, "calendar-change"), 0);
+		assert_true(call < 5000);
+	}
+}
+
 /* ---- at the same time --------------------------------------------------------------------------- */
 
 #define EDITS 60
@@ -772,6 +801,7 @@ int run_calendar_tests(void)
 			CASE(a_change_tells_the_readers_of_events_of_each_user),
 			CASE(t071_a_change_of_a_calendar_that_ends_at_any_step_heals_by_itself),
 			CASE(a_provider_that_fails_gets_the_users_by_the_next_reconcile),
+			CASE(a_lack_of_memory_at_any_step_heals_too),
 			CASE(b03_edits_and_changes_of_the_calendar_lose_nothing_of_each_other),
 #undef CASE
 	};
