@@ -4,7 +4,7 @@
  * Lengths keep one row from spoiling a store for all others. */
 #include "store/store_priv.h"
 
-#define DEFINITION_BYTES ((size_t)16384)
+#define DEFINITION_BYTES (BELFRY_RULE_BYTES + (size_t)16384) /* the longest rule, and all else */
 #define TEXT_BYTES       ((size_t)1024) /* reasons, messages, versions, identities */
 #define DETAIL_BYTES     ((size_t)16384)
 #define KEY_BYTES        ((size_t)256)

@@ -154,6 +154,24 @@ def test_t071_a_kill_within_a_change_is_finished_by_the_next_start(make_server, 
     assert put(server, 'a', ['2030-01-01'] if is_stored else ['2030-01-05'], 200).json['planned'] == CROWD
 
 
+def test_the_largest_calendar_is_taken_by_the_engine_and_survives_a_start(server):
+    items = [f'{2030 + n // 336}-{1 + n // 28 % 12:02}-{1 + n % 28:02}T09:00:00' for n in range(1000)]
+    put(server, 'large', items, 201)
+    assert put(server, 'large', [*items, items[0]], 400).json['pointer'] == '/except'
+    rule = {'any': [uses('large'), {'cron': '0 9 * * 1'}], 'except': ['2030-01-02', {'calendar': 'large'}],
+            'not_before': '2030-01-01T00:00:00Z'}
+    deployment = create(server, 'large', rule)
+    assert deployment['next_due'] == ['2030-01-29T09:00:00Z']
+    server.kill()
+    server.start()
+    assert next_due(server, deployment) == ['2030-01-29T09:00:00Z']
+    assert put(server, 'large', items[:-1], 200).json['planned'] == 1
+    assert server.get(f'/v1/deployments/{deployment["id"]}')['rule'] == rule
+    twice = {**rule, 'any': [uses('large', 'large') for _ in range(2)]}
+    refused = server.api('POST', '/v1/deployments', {'name': 'x', 'rule': twice, 'target': HOOK})
+    assert (refused.status, refused.json['pointer']) == (400, '/rule/except'), refused.body
+
+
 # --- sets ---
 
 HOOK = {'kind': 'webhook', 'url': 'http://127.0.0.1:9/'}

@@ -767,8 +767,8 @@ static void b03_edits_and_changes_of_the_calendar_lose_nothing_of_each_other(voi
 	}
 	for (int i = 0; i < 2; i++) {
 		BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
-		char last[8];
-		char key[4];
+		char last[16];
+		char key[16];
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 		assert_int_equal(editors[i].conflicts, 0);
 		expect_planned(f, ids[i]);
