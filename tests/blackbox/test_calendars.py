@@ -172,6 +172,24 @@ def test_the_largest_calendar_is_taken_by_the_engine_and_survives_a_start(server
     assert (refused.status, refused.json['pointer']) == (400, '/rule/except'), refused.body
 
 
+def test_more_users_than_a_request_plans_follow_at_once(server):
+    """1,000 are planned before the answer, and the others without being asked for."""
+    put(server, 'crowd', ['2030-01-01'], 201)
+    rule = {'cron': '0 9 * * *', 'not_before': '2030-01-01T00:00:00Z', 'except': [{'calendar': 'crowd'}]}
+    names = [f'c{n:04}' for n in range(1030)]
+    for start in (0, 515):
+        apply(server, {'deployments': [{'name': n, 'rule': rule, 'target': HOOK} for n in names[start:start + 515]]})
+    reply = put(server, 'crowd', ['2030-01-01', '2030-01-02'], 200)
+    assert (reply.json['planned'], reply.json['pending']) == (1000, True)
+    assert reply.json['used_by']['count'] == len(names)
+
+    def due():
+        return [d['next_due'] for d in server.items('/v1/deployments')]
+    belfry.wait_for(lambda: due() == [['2030-01-03T09:00:00Z']] * len(names), 'the others', every=0.2)
+    assert {d['revision'] for d in server.items('/v1/deployments')} == {2}
+    assert put(server, 'crowd', ['2030-01-01', '2030-01-02'], 200).json == {**reply.json, 'planned': 0, 'pending': False}
+
+
 # --- sets ---
 
 HOOK = {'kind': 'webhook', 'url': 'http://127.0.0.1:9/'}
