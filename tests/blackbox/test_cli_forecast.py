@@ -4,6 +4,7 @@ import shlex
 
 import pytest
 
+import cli_support
 from cli_support import belfry, belfry_on_terminal
 from test_forecast import FROM, set_up
 
@@ -89,3 +90,31 @@ def test_a_terminal_gets_blocks_and_the_peak_in_red(loaded):
 def test_what_cannot_be_asked_is_refused(options, words):
     result = belfry('forecast', *options)
     assert result.returncode in (1, 2) and words in result.stderr
+
+
+@pytest.fixture
+def fake():
+    server = cli_support.Server()
+    yield server
+    server.close()
+
+
+def test_what_was_not_counted_is_told(fake):
+    fake.fake.answers[('GET', '/v1/forecast')] = 200, cli_support.forecast(complete=False, left_out=3, deployments=9)
+    shown = belfry('forecast', '--tz', 'UTC', url=fake.url).stdout
+    assert '3 enabled deployments do not fire as they are' in shown
+    assert 'more deployments than could be counted in time' in shown
+
+
+@pytest.mark.parametrize('answer', [{}, {'counts': 5}, {'counts': []}, {'counts': [0] * 10081},
+                                    {'counts': [None, 'x', -1], 'from': 'x', 'peaks': [5, {}], 'proposal': []},
+                                    {'counts': [1], 'from': '0001-01-01T00:00:00Z', 'peaks': [{'at': 7}],
+                                     'proposal': {'changes': [{}, 5], 'reason': {}}}])
+def test_an_answer_of_another_kind_breaks_nothing(fake, answer):
+    fake.fake.answers[('GET', '/v1/forecast')] = 200, answer
+    for options in ([], ['--commands']):
+        result = belfry('forecast', '--tz', 'UTC', *options, url=fake.url)
+        assert result.returncode in (0, 5), (result.returncode, result.stderr)
+    if not isinstance(answer.get('counts'), list) or len(answer['counts']) not in (1, 3):
+        result = belfry('forecast', '--tz', 'UTC', url=fake.url)
+        assert result.returncode == 5 and 'the answer is not a forecast' in result.stderr

@@ -2,6 +2,8 @@
 them, and the proposal, which is carried out and measured."""
 import pytest
 
+import belfry
+
 FROM = '2030-01-07T00:00:00Z'  # a Monday
 TARGET = {'kind': 'webhook', 'url': 'http://127.0.0.1:9/'}
 
@@ -103,3 +105,11 @@ def test_what_cannot_be_asked_is_refused_by_name(shared_server, query, words):
     reply = shared_server.api('GET', '/v1/forecast?' + query)
     assert (reply.status, reply.code) == (400, 'INVALID_REQUEST')
     assert words in reply.detail
+
+
+def test_what_has_fired_its_last_time_is_left_out(server, receiver):
+    id_ = server.create('twice', '* * * * * *', receiver.url, rule={'cron': '* * * * * *', 'max_fires': 2})['id']
+    set_up(server, (1, 'other', '0 2 * * *'))
+    belfry.wait_for(lambda: server.show(id_)['phase'] == 'exhausted', 'the last firing')
+    answer = forecast(server)
+    assert (answer['deployments'], answer['left_out'], answer['total']) == (1, 1, 1)
