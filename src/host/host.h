@@ -61,7 +61,6 @@ BF_MUST_CHECK enum belfry_status bf_host_start(struct bf_host *host, struct belf
 BF_MUST_CHECK enum belfry_status bf_host_reconcile(struct bf_host *host, struct belfry_error *err);
 
 #define BF_HOST_RECONCILE_EVERY (5 * BELFRY_MINUTE)
-#define BF_HOST_ZONES_EVERY     (30 * BELFRY_SECOND)
 
 /* What is to be done by the clock, for whoever has a loop: to be called every second or so, by one thread.
  * Reconciles when the time has come, and at once where a change could not be finished; a failure is logged,

@@ -60,6 +60,8 @@ static const struct row rows[] = {
 		{"max_active_schedules", KIND_COUNT_OR_NONE, AT(max_active_schedules), 0, 1,
 				COUNT_MAX, true},
 		{"recovery_limit", KIND_COUNT, AT(recovery_limit), 10, 1, 1000000, true},
+		{"zones_check", KIND_DURATION, AT(zones_check), 30 * BELFRY_SECOND,
+				100 * BELFRY_MILLISECOND, BELFRY_DAY, true},
 };
 
 _Static_assert(BF_COUNT(rows) <= BF_SETTINGS_MAX, "each has a source");
@@ -514,6 +516,7 @@ void bf_settings_fill_provider(const struct bf_settings *settings,
 	options->max_active_schedules = settings->max_active_schedules;
 	options->max_concurrent = (uint32_t)settings->max_concurrent;
 	options->recovery_limit = (uint32_t)settings->recovery_limit;
+	options->zones_check = settings->zones_check;
 	options->lease = settings->lease;
 	options->beat = settings->beat;
 	options->tick = settings->tick_seconds * BELFRY_SECOND;

@@ -41,6 +41,7 @@ struct bf_settings {
 	int64_t streams;
 	int64_t max_active_schedules; /* 0: no ceiling */
 	int64_t recovery_limit;
+	belfry_duration zones_check; /* between looks whether the tz database is another */
 };
 
 /* The defaults. `processors`: of this machine, for exec_concurrent; 0 reads as 1. */

@@ -59,9 +59,9 @@ static void log_zones_away(struct bf_host *host, const struct belfry_error *err)
 	host->tend.is_zones_away = true;
 	bf_log(host->options.env, BF_LOG_WARNING,
 			"event=tz_database_unreadable status=%s detail=\"%s\" next=\"it is tried again "
-			"every %lld s\"",
+			"every %lld ms\"",
 			belfry_status_name(err->status), err->message,
-			(long long)(BF_HOST_ZONES_EVERY / BELFRY_SECOND));
+			(long long)(host->settings.zones_check / BELFRY_MILLISECOND));
 }
 
 static void log_zones_back(struct bf_host *host)
@@ -82,7 +82,7 @@ static void look_at_zones(struct bf_host *host, bool is_asked)
 	if (!is_asked && now(host).us < host->tend.zones_at.us) {
 		return;
 	}
-	host->tend.zones_at = bf_boot_add(now(host), BF_HOST_ZONES_EVERY);
+	host->tend.zones_at = bf_boot_add(now(host), host->settings.zones_check);
 	if (belfry_zones_refresh(host->options.zones, &is_changed, &err) != BELFRY_OK) {
 		log_zones_away(host, &err);
 		return;
@@ -91,7 +91,7 @@ static void look_at_zones(struct bf_host *host, bool is_asked)
 	if (is_changed) {
 		bf_log(host->options.env, BF_LOG_INFO,
 				"event=tz_database_changed old=%s new=%s "
-				"next=\"due times are computed anew\"",
+				"next=\"new rules and previews go by it\"",
 				old, bf_host_tz_version(host));
 	}
 }
@@ -106,7 +106,7 @@ void bf_host_reconcile_soon(struct bf_host *host)
 void bf_host_tend_init(struct bf_host *host)
 {
 	host->tend.at = bf_boot_add(now(host), BF_HOST_RECONCILE_EVERY);
-	host->tend.zones_at = bf_boot_add(now(host), BF_HOST_ZONES_EVERY);
+	host->tend.zones_at = bf_boot_add(now(host), host->settings.zones_check);
 }
 
 static void reconcile_in_time(struct bf_host *host, bool is_asked)

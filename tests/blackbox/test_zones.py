@@ -49,6 +49,11 @@ def put(folder, name, data):
     fresh.rename(folder / name)
 
 
+def take_over(zones, zone, version):
+    put(zones, 'Europe/Berlin', (SYSTEM / zone).read_bytes())
+    put(zones, 'tzdata.zi', f'# version {version}\n'.encode())
+
+
 def preview(server):
     answer = server.post('/v1/preview', {'rule': {'cron': '0 12 * * *'}, 'timezone': 'Europe/Berlin', 'n': 1})
     return answer['tz_version'], answer['due'][0]['at'][11:]
@@ -65,8 +70,7 @@ def test_a_newer_database_is_taken_over_without_a_restart(tmp_path):
     """A look is made every 30 s, and at once on SIGHUP."""
     zones = tmp_path / 'zones'
     make_zones(zones)
-    put(zones, 'tzdata.zi', b'# version 2031a\n')
-    put(zones, 'Europe/Berlin', (SYSTEM / 'Asia/Tokyo').read_bytes())  # the same the whole year
+    take_over(zones, 'Asia/Tokyo', '2031a')  # the same the whole year
     server = belfry.Server(environment={'TZDIR': str(zones)})
     try:
         server.start()
@@ -83,5 +87,46 @@ def test_a_newer_database_is_taken_over_without_a_restart(tmp_path):
         assert any('tz_version="2031b"' in name for name in server.metrics())
         found = doctor(server)
         assert found['result'] == 'ok' and '2031b' in json.dumps(found), found
+    finally:
+        server.close()
+
+
+def test_due_times_that_lie_ahead_move_with_the_database(tmp_path, receiver):
+    zones = tmp_path / 'zones'
+    make_zones(zones)
+    take_over(zones, 'Asia/Tokyo', '2031a')
+    server = belfry.Server(environment={'TZDIR': str(zones)}, zones_check='PT0.1S')
+
+    def noon():
+        due = server.show(id_)['next_due']
+        return due[0][11:] if due else None
+
+    try:
+        server.start()
+        id_ = server.create('noon', '0 12 * * *', receiver.url, timezone='Europe/Berlin')['id']
+        second = server.create('second', '* * * * * *', receiver.url + '/second', timezone='Europe/Berlin')['id']
+        belfry.wait_for(lambda: noon() == '03:00:00Z', 'the first due time')
+        first = receiver.wait_calls(1, path='/second')[0]
+        assert server.run(first.run)['tz_version'] == '2031a'
+        take_over(zones, 'Africa/Lagos', '2031b')
+        belfry.wait_for(lambda: noon() == '11:00:00Z', 'the due time by the newer database')
+        belfry.wait_for(lambda: preview(server) == ('2031b', '11:00:00Z'), 'the preview by it')
+
+        def newer():
+            return [r for r in server.runs(second, limit=5) if r['tz_version'] == '2031b']
+        belfry.wait_for(newer, 'a Run by the newer database')
+        (zones / 'Europe' / 'Berlin').unlink()  # its rules keep what they were made of
+        put(zones, 'tzdata.zi', b'# version 2031c\n')
+
+        def refused():
+            body = {'rule': {'cron': '0 12 * * *'}, 'timezone': 'Europe/Berlin'}
+            answer = server.api('POST', '/v1/preview', body)
+            return answer.status == 400 and answer.json['pointer'] == '/timezone'
+        belfry.wait_for(refused, 'the refusal of a zone that is gone')
+        belfry.wait_for(lambda: server.log_text().count('new=2031c') == 2, 'both looks at the database')
+        by_due = receiver.runs_by_due(path='/second')
+        assert all(len(runs) == 1 for runs in by_due.values())
+        take_over(zones, 'Asia/Tokyo', '2031d')
+        belfry.wait_for(lambda: noon() == '03:00:00Z', 'the zone that is back')
     finally:
         server.close()

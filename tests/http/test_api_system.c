@@ -200,6 +200,7 @@ static void settings_are_shown_with_their_defaults(void **state)
 			{"audit_age", "\"P365D\"", false, true},
 			{"max_active_schedules", "null", true, true},
 			{"recovery_limit", "10", true, true},
+			{"zones_check", "\"PT30S\"", true, true},
 	};
 	struct api_fixture *f = *state;
 
