@@ -310,20 +310,25 @@ enum belfry_status bf_except_new(const struct bf_cron *cron, const struct bf_exc
 
 /* ---- searching --------------------------------------------------------------------------------- */
 
-static bool has_date(const struct bf_except_set *set, int64_t number)
+static bool has_value(const int64_t *ascending, size_t count, int64_t value)
 {
 	size_t low = 0;
-	size_t high = set->date_count;
+	size_t high = count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		if (set->dates[middle] < number) {
+		if (ascending[middle] < value) {
 			low = middle + 1;
 		} else {
 			high = middle;
 		}
 	}
-	return low < set->date_count && set->dates[low] == number;
+	return low < count && ascending[low] == value;
+}
+
+static bool has_date(const struct bf_except_set *set, int64_t number)
+{
+	return has_value(set->dates, set->date_count, number);
 }
 
 static bool is_excepted_date(const struct bf_except_set *set, int64_t number)
@@ -444,18 +449,7 @@ int64_t bf_except_next(const struct bf_cron *cron, int64_t from)
 
 static bool has_instant(const struct bf_except_set *set, belfry_time at)
 {
-	size_t low = 0;
-	size_t high = set->instant_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (set->instants[middle] < at) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low < set->instant_count && set->instants[low] == at;
+	return has_value(set->instants, set->instant_count, at);
 }
 
 bool bf_except_has_instant(const struct bf_except_set *innermost, belfry_time at)

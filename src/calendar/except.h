@@ -30,7 +30,7 @@
 struct bf_except_set {
 	const struct bf_except_set *outer; /* the next one that holds too; NULL: none */
 	char *calendar;                    /* NULL: the rule's own */
-	int32_t *dates;                    /* days since 1970-01-01, ascending, different */
+	int64_t *dates;                    /* days since 1970-01-01, ascending, different */
 	size_t date_count;
 	struct bf_cron *crons; /* one without seconds names the whole minute: all its seconds are set */
 	size_t cron_count;

@@ -55,23 +55,8 @@ static struct bf_except_set *new_set(struct bf_rule_parser *p, size_t count,
 	return set->dates != NULL && set->instants != NULL ? set : NULL;
 }
 
-static void put_date(struct bf_except_set *set, int32_t date)
-{
-	size_t at = set->date_count;
-
-	while (at > 0 && set->dates[at - 1] > date) {
-		at--;
-	}
-	if (at > 0 && set->dates[at - 1] == date) {
-		return;
-	}
-	memmove(set->dates + at + 1, set->dates + at, (set->date_count - at) * sizeof(*set->dates));
-	set->dates[at] = date;
-	set->date_count++;
-}
-
 /* "2026-12-25" */
-static bool read_date(struct belfry_str text, int32_t *ret_date)
+static bool read_date(struct belfry_str text, int64_t *ret_date)
 {
 	char full[] = "YYYY-MM-DDT00:00:00Z";
 	belfry_time time;
@@ -83,7 +68,7 @@ static bool read_date(struct belfry_str text, int32_t *ret_date)
 	if (bf_time_parse(bf_str(full), &time) != BELFRY_OK) {
 		return false;
 	}
-	*ret_date = (int32_t)bf_floor_div(time, BELFRY_DAY);
+	*ret_date = bf_floor_div(time, BELFRY_DAY);
 	return true;
 }
 
@@ -91,10 +76,10 @@ static void read_text_item(const struct bf_rule_parser *p, struct bf_json_reader
 		struct bf_except_set *set, size_t index, struct belfry_str text)
 {
 	struct bf_rule_moment moment;
-	int32_t date;
+	int64_t date;
 
 	if (read_date(text, &date)) {
-		put_date(set, date);
+		bf_rule_put_value(set->dates, &set->date_count, date);
 	} else if (text.len < BF_RULE_TIME_BYTES &&
 			bf_rule_read_moment(&p->rule->policy, text, &moment) == BELFRY_OK) {
 		bf_rule_put_moment(set->instants, &set->instant_count, &moment);

@@ -141,29 +141,33 @@ static void read_every(const struct bf_rule_parser *p, struct bf_json_reader *re
 	}
 }
 
-void bf_rule_put_time(belfry_time *times, size_t *count, belfry_time time)
+void bf_rule_put_value(int64_t *values, size_t *count, int64_t value)
 {
 	size_t at = *count;
 
-	if (time < BF_RULE_FIRST_TIME || time > BF_RULE_LAST_TIME) {
-		return;
-	}
-	while (at > 0 && times[at - 1] > time) {
+	while (at > 0 && values[at - 1] > value) {
 		at--;
 	}
-	if (at > 0 && times[at - 1] == time) {
+	if (at > 0 && values[at - 1] == value) {
 		return;
 	}
-	memmove(times + at + 1, times + at, (*count - at) * sizeof(*times));
-	times[at] = time;
+	memmove(values + at + 1, values + at, (*count - at) * sizeof(*values));
+	values[at] = value;
 	++*count;
+}
+
+static void put_time(belfry_time *times, size_t *count, belfry_time time)
+{
+	if (time >= BF_RULE_FIRST_TIME && time <= BF_RULE_LAST_TIME) {
+		bf_rule_put_value(times, count, time);
+	}
 }
 
 void bf_rule_put_moment(belfry_time *times, size_t *count, const struct bf_rule_moment *moment)
 {
 	if (moment->is_due) {
-		bf_rule_put_time(times, count, moment->first);
-		bf_rule_put_time(times, count, moment->last);
+		put_time(times, count, moment->first);
+		put_time(times, count, moment->last);
 	}
 }
 

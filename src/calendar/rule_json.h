@@ -50,9 +50,9 @@ BF_MUST_CHECK enum belfry_status bf_rule_read_moment(const struct bf_due_policy 
 bool bf_rule_read_cron(const struct bf_rule_parser *parser, struct bf_json_reader *reader,
 		struct bf_cron *ret_cron);
 
-/* Keeps times ascending and different; one outside the years 1 to 9999 is left out. times has room. */
-void bf_rule_put_time(belfry_time *times, size_t *count, belfry_time time);
-/* The same for both ends of a moment that is due. */
+/* Keeps values ascending and different; there is room for one more. */
+void bf_rule_put_value(int64_t *values, size_t *count, int64_t value);
+/* Both ends of a moment that is due; what lies outside the years 1 to 9999 is left out. */
 void bf_rule_put_moment(belfry_time *times, size_t *count, const struct bf_rule_moment *moment);
 
 /* The member "except", if it is there: its sets go in front of *chain (rule_except.c). A failure stays in
