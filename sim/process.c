@@ -65,7 +65,7 @@ static void new_machines(struct sim_process *process)
 {
 	struct bf_sim *sim = process->sim;
 	const struct bf_sim_config *c = &sim->config;
-	struct bf_planner_config planner = {.zones = c->zones,
+	struct bf_planner_config planner = {.zones = process->zones,
 			.tick = c->beat / 2,
 			.seed = bf_jitter_next(&sim->chance)};
 	struct bf_dispatcher_config dispatcher = {.max_runs = c->max_runs,
@@ -77,7 +77,7 @@ static void new_machines(struct sim_process *process)
 			.beat = c->beat,
 			.identity = bf_str(process->identity),
 			.version = BF_STR("simulated"),
-			.zones = c->zones,
+			.zones = process->zones,
 			.prune = {.keep_age = 4000 * BELFRY_DAY,
 					.keep_failed_age = 4000 * BELFRY_DAY,
 					.keep_tombstones = 4000 * BELFRY_DAY}};
@@ -87,6 +87,17 @@ static void new_machines(struct sim_process *process)
 	BF_ASSERT(bf_planner_new(&planner, &process->planner) == BELFRY_OK);
 	BF_ASSERT(bf_dispatcher_new(&dispatcher, &process->dispatcher) == BELFRY_OK);
 	BF_ASSERT(bf_keeper_new(&keeper, &process->keeper) == BELFRY_OK);
+}
+
+/* Every process looks now and then: here, when there is a reason. */
+static void look_at_zones(struct bf_sim *sim)
+{
+	for (unsigned i = 0; i < sim->config.replicas && sim->config.newer_zones != NULL; i++) {
+		if (sim->processes[i] != NULL) {
+			sim_post(sim->processes[i], SIM_PLANNER,
+					&(struct sim_message){.kind = SIM_MESSAGE_ZONES});
+		}
+	}
 }
 
 void sim_process_start(struct bf_sim *sim, unsigned replica)
@@ -101,6 +112,9 @@ void sim_process_start(struct bf_sim *sim, unsigned replica)
 	process->refs = 1;
 	process->boot_offset = sim_between(sim, BELFRY_HOUR, BELFRY_DAY);
 	(void)snprintf(process->identity, sizeof(process->identity), "replica-%u", replica);
+	process->zones = sim->config.newer_zones != NULL && sim_chance(sim, 5000)
+			? sim->config.newer_zones
+			: sim->config.zones;
 	sim_store_new(sim, &inner);
 	BF_ASSERT(bf_store_wrap(&inner, &process->store, &err) == BELFRY_OK);
 	new_machines(process);
@@ -112,6 +126,7 @@ void sim_process_start(struct bf_sim *sim, unsigned replica)
 		process->machines[i].pump_at = INT64_MAX;
 		sim_pump_at(&process->machines[i], sim->now + sim_between(sim, 0, 5000));
 	}
+	look_at_zones(sim);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------- */

@@ -52,6 +52,23 @@ static void check_identity(struct bf_sim *sim, const struct belfry_run *row)
 	}
 }
 
+/* At its birth: later a retry moves it. */
+static void check_ready(struct bf_sim *sim, const struct sim_run *run, const struct belfry_run *row)
+{
+	const struct sim_revision *revision = sim_revision_find(run->deployment, row->revision);
+	bool is_born = row->trigger == BELFRY_TRIGGER_SCHEDULE && row->attempt <= 1 &&
+			(row->state == BELFRY_RUN_QUEUED || row->state == BELFRY_RUN_DISPATCHING);
+
+	if (!is_born || revision == NULL || revision->compiled == NULL) {
+		return;
+	}
+	belfry_duration offset = bf_id_spread(row->id, belfry_rule_spread(revision->compiled));
+	if (row->ready_at != row->due_at + offset) {
+		sim_fail(sim, "a Run gets ready when its spread says", "Run %s of %s",
+				sim_short_id(row->id).text, run->deployment->id);
+	}
+}
+
 static struct sim_run *new_run(struct bf_sim *sim, const struct belfry_run *row)
 {
 	struct sim_run *run = sim_alloc(sizeof(*run));
@@ -67,6 +84,7 @@ static struct sim_run *new_run(struct bf_sim *sim, const struct belfry_run *row)
 	run->state = row->state;
 	HASH_ADD(hh, sim->runs, id.bytes, sizeof(run->id.bytes), run);
 	check_identity(sim, row);
+	check_ready(sim, run, row);
 	if (row->trigger == BELFRY_TRIGGER_SCHEDULE) {
 		sim->counts.runs_scheduled++;
 	} else {

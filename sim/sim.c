@@ -21,7 +21,8 @@ const char *bf_sim_sabotage_name(enum bf_sim_sabotage sabotage)
 {
 	static const char *const names[] = {"none", "ignore-fences", "duplicate", "lose-session",
 			"lose-runs", "lose-gaps", "start-disabled", "early", "no-takeover",
-			"leak-places", "low-mark", "call-lost", "same-fence", "deaf"};
+			"leak-places", "low-mark", "call-lost", "same-fence", "deaf",
+			"forget-local", "forget-count"};
 
 	return (unsigned)sabotage < BF_COUNT(names) ? names[sabotage] : "?";
 }

@@ -51,6 +51,8 @@ enum bf_sim_sabotage {
 	BF_SIM_SABOTAGE_CALL_LOST,      /* dispatchers believe in their lease an hour too long */
 	BF_SIM_SABOTAGE_SAME_FENCE,     /* a takeover does not raise the fence */
 	BF_SIM_SABOTAGE_DEAF,           /* what is cancelled is told to no dispatcher */
+	BF_SIM_SABOTAGE_FORGET_LOCAL,   /* local times of what was decided are not stored */
+	BF_SIM_SABOTAGE_FORGET_COUNT,   /* half of the rows read say that nothing has fired */
 	BF_SIM_SABOTAGE_COUNT
 };
 const char *bf_sim_sabotage_name(enum bf_sim_sabotage sabotage);
@@ -58,7 +60,10 @@ const char *bf_sim_sabotage_name(enum bf_sim_sabotage sabotage);
 struct bf_sim_config {
 	uint64_t seed;
 	struct belfry_zones *zones; /* borrowed */
-	unsigned replicas;          /* 0: 3 */
+	/* A world of two databases: each process has one or the other; Test/Zone, in which every deployment is,
+	 * lies an hour further east in this one, whose version is newer. Borrowed; NULL: no such world. */
+	struct belfry_zones *newer_zones;
+	unsigned replicas; /* 0: 3 */
 	bool single_document;
 	bool has_faults;         /* a world; else a scene, in which nothing happens by itself */
 	bool may_step_clock;     /* a world: the wall clock is stepped too */

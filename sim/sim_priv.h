@@ -48,6 +48,7 @@ enum sim_message_kind {
 	SIM_MESSAGE_BEAT_NOW,
 	SIM_MESSAGE_CLOCK_BACK,
 	SIM_MESSAGE_CANCELLED,
+	SIM_MESSAGE_ZONES,
 	SIM_MESSAGE_STOP,
 	SIM_MESSAGE_END
 };
@@ -123,6 +124,7 @@ struct sim_process {
 	bool has_cover;
 	struct belfry_id incarnation;
 
+	struct belfry_zones *zones; /* its tz database */
 	struct bf_planner *planner;
 	struct bf_dispatcher *dispatcher;
 	struct bf_keeper *keeper;

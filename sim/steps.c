@@ -77,6 +77,7 @@ static struct bf_planner_event planner_event(struct sim_machine *machine,
 		event.request = message->request;
 		break;
 	case SIM_MESSAGE_CLOCK_BACK: event.kind = BF_PLANNER_CLOCK_BACK; break;
+	case SIM_MESSAGE_ZONES: event.kind = BF_PLANNER_ZONES; break;
 	case SIM_MESSAGE_STOP: event.kind = BF_PLANNER_STOP; break;
 	case SIM_MESSAGE_BORN:
 	case SIM_MESSAGE_ANSWER:
@@ -224,6 +225,7 @@ static struct bf_dispatcher_event dispatcher_event(struct sim_machine *machine,
 	case SIM_MESSAGE_LOW:
 	case SIM_MESSAGE_BEAT_NOW:
 	case SIM_MESSAGE_CLOCK_BACK:
+	case SIM_MESSAGE_ZONES:
 	case SIM_MESSAGE_END: event.kind = BF_DISPATCHER_WAKE; break;
 	}
 	return event;
@@ -305,6 +307,7 @@ static struct bf_keeper_event keeper_event(struct sim_machine *machine,
 	case SIM_MESSAGE_KICK:
 	case SIM_MESSAGE_CLOCK_BACK:
 	case SIM_MESSAGE_CANCELLED:
+	case SIM_MESSAGE_ZONES:
 	case SIM_MESSAGE_STOP: event.kind = BF_KEEPER_WAKE; break;
 	}
 	return event;

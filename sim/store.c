@@ -170,6 +170,9 @@ static void sabotage_items(struct bf_sim *sim, struct belfry_advance *advance)
 		if (has_sabotage(sim, BF_SIM_SABOTAGE_LOSE_GAPS)) {
 			item->gap_count = 0;
 		}
+		if (has_sabotage(sim, BF_SIM_SABOTAGE_FORGET_LOCAL)) {
+			item->decided_due = item->decided_local = item->cursor_local = 0;
+		}
 		if (has_sabotage(sim, BF_SIM_SABOTAGE_START_DISABLED)) {
 			item->flags &= ~BELFRY_ADVANCE_F_END_UNSTARTED;
 		}
@@ -321,6 +324,12 @@ static enum belfry_status watch_list(struct belfry_store *store, struct belfry_l
 			(list->kind == BELFRY_LIST_DUE || list->kind == BELFRY_LIST_SCHEDULES);
 	enum belfry_status status = watched->inner->ops->list(watched->inner, list, arena, err);
 	sim->is_early = false;
+	if (status == BELFRY_OK && list->kind == BELFRY_LIST_DUE &&
+			has_sabotage(sim, BF_SIM_SABOTAGE_FORGET_COUNT)) {
+		for (size_t i = 0; i < list->count; i++) {
+			list->rows[i].fired_count = 0;
+		}
+	}
 	return status;
 }
 

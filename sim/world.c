@@ -19,7 +19,12 @@ static belfry_duration log_between(struct bf_sim *sim, belfry_duration min, belf
 
 static const char *const rules[] = {"*/15 * * * *", "0 * * * *", "7,37 * * * *", "30 2 * * *",
 		"*/5 9-11 * * *", "0 */6 * * *", "{\"every\":\"PT20M\"}", "59 23 * * *",
-		"0,30 1-3 * * *", "*/10 * * * *"};
+		"0,30 1-3 * * *", "*/10 * * * *", "{\"cron\":\"*/10 * * * *\",\"max_fires\":7}",
+		"{\"cron\":\"0,20,40 * * * *\",\"spread\":\"PT15M\"}",
+		"{\"every\":\"PT15M\",\"max_fires\":40,\"spread\":\"PT40M\"}",
+		"{\"cron\":\"*/15 * * * *\",\"except\":[{\"cron\":\"* 3-9 * * *\"}]}"};
+/* Of a world of two databases, which differ by an hour: each local time is one instant or the other. */
+static const char *const daily_rules[] = {"30 2 * * *", "15 12 * * *", "59 23 * * *", "0 9 * * *"};
 static const char *const zone_names[] = {"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata",
 		"Australia/Lord_Howe"};
 
@@ -44,8 +49,13 @@ static void put_any(struct bf_sim *sim, const char *id, bool is_disabled)
 	struct bf_sim_deployment deployment = BF_SIM_DEPLOYMENT_INIT;
 
 	deployment.id = id;
-	deployment.rule = rules[sim_random(sim, BF_COUNT(rules))];
-	deployment.zone = zone_names[sim_random(sim, BF_COUNT(zone_names))];
+	if (sim->config.newer_zones != NULL) {
+		deployment.rule = daily_rules[sim_random(sim, BF_COUNT(daily_rules))];
+		deployment.zone = "Test/Zone";
+	} else {
+		deployment.rule = rules[sim_random(sim, BF_COUNT(rules))];
+		deployment.zone = zone_names[sim_random(sim, BF_COUNT(zone_names))];
+	}
 	deployment.is_disabled = is_disabled;
 	deployment.has_local_session = sim_chance(sim, 2000);
 	deployment.policies = choose_policies(sim);

@@ -216,9 +216,78 @@ SCENE(what_was_covered_is_not_missed_because_a_save_came_first)
 	scene_end(&s);
 }
 
+/* Queued by one replica, started by whichever is there when it is ready, over a crash and a restart of all. */
+SCENE(b11_a_spread_run_starts_at_its_own_time_whichever_process_lives)
+{
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 3);
+	belfry_time due = at("2026-12-01T12:01:00Z");
+	struct belfry_id id;
+
+	assert_int_equal(belfry_run_id(BF_STR("a"), due, &id), BELFRY_OK);
+	belfry_duration offset = bf_id_spread(id, 20 * MIN);
+	assert_in_range(offset, 30 * SEC, 20 * MIN); /* long enough for what follows */
+	put(&s, "a", "{\"cron\":\"1 12 * * *\",\"spread\":\"PT20M\"}");
+	until(&s, "2026-12-01T12:01:10Z");
+	struct belfry_run run = run_due(&s, "a", "2026-12-01T12:01:00Z");
+	assert_int_equal(run.state, BELFRY_RUN_QUEUED);
+	assert_true(run.ready_at == due + offset && run.started_at == 0);
+	for (unsigned i = 0; i < 3; i++) {
+		bf_sim_crash(s.sim, i);
+	}
+	pass(&s, 5 * SEC);
+	bf_sim_start(s.sim, 1);
+	bf_sim_run_until(s.sim, run.ready_at - SEC);
+	assert_int_equal(run_of(&s, run.id).state, BELFRY_RUN_QUEUED);
+	assert_true(run_of(&s, run.id).ready_at == run.ready_at);
+	bf_sim_run_until(s.sim, run.ready_at + SEC);
+	run = run_of(&s, run.id);
+	assert_int_equal(run.state, BELFRY_RUN_DISPATCHED);
+	assert_in_range(run.started_at - run.ready_at, 0, SEC); /* a tick */
+	assert_true(run.due_at == due);
+	scene_end(&s);
+}
+
+SCENE(b11_a_spread_run_that_is_not_ready_ends_with_a_disable)
+{
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 2);
+	const char *rule = "{\"cron\":\"1 12 * * *\",\"spread\":\"PT20M\"}";
+
+	put(&s, "a", rule);
+	until(&s, "2026-12-01T12:01:10Z");
+	disable(&s, "a", rule);
+	pass(&s, 30 * MIN);
+	struct belfry_run run = run_due(&s, "a", "2026-12-01T12:01:00Z");
+	assert_int_equal(run.state, BELFRY_RUN_CANCELLED);
+	assert_int_equal(run.error, BELFRY_RUN_ERROR_SCHEDULE_DISABLED);
+	assert_int_equal(count_calls(&s, run.id, BELFRY_STEP_SESSION), 0);
+	scene_end(&s);
+}
+
+SCENE(l08_a_rule_with_a_limit_fires_so_often_over_crashes_and_a_clock_set_back)
+{
+	struct scene s = scene_begin(is_single, "2026-12-01T12:00:30Z", 2);
+
+	put(&s, "a", "{\"cron\":\"* * * * *\",\"max_fires\":5}");
+	until(&s, "2026-12-01T12:02:30Z");
+	trap(&s, BF_SIM_ADVANCE, BF_SIM_ANY_RECORD, BF_SIM_CRASH_AFTER, 0);
+	until(&s, "2026-12-01T12:03:30Z");
+	assert_int_equal(count_runs(&s, "a"), 3);
+	bf_sim_step_clock(s.sim, -2 * MIN);
+	pass(&s, 2 * MIN); /* what has its Run does not count again */
+	assert_int_equal(count_runs(&s, "a"), 3);
+	pass(&s, 10 * MIN);
+	assert_int_equal(count_runs(&s, "a"), 5);
+	scene_end(&s);
+}
+
 int scene_due_tests(void)
 {
 	const struct CMUnitTest tests[] = {
+			cmocka_unit_test(
+					b11_a_spread_run_starts_at_its_own_time_whichever_process_lives),
+			cmocka_unit_test(b11_a_spread_run_that_is_not_ready_ends_with_a_disable),
+			cmocka_unit_test(
+					l08_a_rule_with_a_limit_fires_so_often_over_crashes_and_a_clock_set_back),
 			cmocka_unit_test(t005_times_that_no_process_covered_make_no_run),
 			cmocka_unit_test(t006_a_time_under_a_disable_never_fires),
 			cmocka_unit_test(t007_the_next_run_after_a_miss_stands_for_itself_alone),

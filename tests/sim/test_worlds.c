@@ -11,8 +11,10 @@
 
 #include <cmocka.h>
 
+#include "base/assert.h"
 #include "base/str.h"
 #include "seeds.h"
+#include "tz_folder.h"
 #include "worlds.h"
 
 #define DAYS      (2 * BELFRY_DAY)
@@ -21,6 +23,8 @@
 #define LONG_FROM UINT64_C(100000)
 
 static struct belfry_zones *zones;
+static struct belfry_zones *one_hour; /* east of UTC is Test/Zone, by the older database */
+static struct belfry_zones *two_hours;
 static uint64_t seed_count = SEEDS;
 
 static void run_worlds(bool is_single, uint64_t first, uint64_t count)
@@ -82,6 +86,27 @@ static void beats_of_two_seconds_hold_too(void **state)
 	}
 }
 
+/* Processes with one of two databases, each start with another: an hour apart in the only zone. */
+static struct bf_sim_config two_databases(uint64_t seed, bool is_single)
+{
+	struct bf_sim_config config = bf_sim_world_config(seed, one_hour, is_single);
+
+	config.newer_zones = two_hours;
+	config.may_step_clock = false;
+	return config;
+}
+
+static void with_two_databases_each_local_time_fires_once(void **state)
+{
+	uint64_t count = BF_MAX(seed_count / 6, 5);
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 2 * count; seed++) {
+		assert_null(world_run(two_databases(seed, seed % 2 == 0), 3 * BELFRY_DAY, false,
+				NULL, NULL));
+	}
+}
+
 static void a_seed_repeats_exactly(void **state)
 {
 	uint64_t first = 0;
@@ -132,6 +157,9 @@ static void each_sabotage_is_caught(void **state)
 			{BF_SIM_SABOTAGE_CALL_LOST, "no call by a holder that can know it is lost"},
 			{BF_SIM_SABOTAGE_SAME_FENCE, "fences rise from holder to holder"},
 			{BF_SIM_SABOTAGE_DEAF, "no call begins for a Run whose cancel was heard"},
+			{BF_SIM_SABOTAGE_FORGET_LOCAL, "a local time fires once"},
+			{BF_SIM_SABOTAGE_FORGET_COUNT,
+					"a rule fires no more often than max_fires allows"},
 	};
 
 	(void)state;
@@ -141,9 +169,13 @@ static void each_sabotage_is_caught(void **state)
 		uint64_t seed = 0;
 		uint64_t first = expected[i].first;
 		for (seed = first + 1; seed <= first + 40; seed++) {
-			struct bf_sim_config config = bf_sim_world_config(seed, zones, false);
+			bool is_local = expected[i].sabotage == BF_SIM_SABOTAGE_FORGET_LOCAL;
+			struct bf_sim_config config = is_local
+					? two_databases(seed, false)
+					: bf_sim_world_config(seed, zones, false);
 			config.sabotage = expected[i].sabotage;
-			seen = world_run(config, BELFRY_DAY, true, NULL, NULL);
+			seen = world_run(config, is_local ? 3 * BELFRY_DAY : BELFRY_DAY, true, NULL,
+					NULL);
 			if (seen != NULL && strcmp(seen, expected[i].invariant) == 0) {
 				break;
 			}
@@ -153,6 +185,16 @@ static void each_sabotage_is_caught(void **state)
 		assert_non_null(seen);
 		assert_string_equal(seen, expected[i].invariant);
 	}
+}
+
+static void open_database(struct tz_folder *folder, const char *content_of, const char *version,
+		struct belfry_zones **ret_zones)
+{
+	struct belfry_error err;
+
+	tz_folder_init(folder);
+	tz_folder_put(folder, content_of, version);
+	BF_ASSERT(belfry_zones_new(folder->path, ret_zones, &err) == BELFRY_OK);
 }
 
 int main(int argc, char **argv)
@@ -165,6 +207,7 @@ int main(int argc, char **argv)
 			cmocka_unit_test(each_sabotage_is_caught),
 			cmocka_unit_test(what_was_found_once_stays_found),
 			cmocka_unit_test(beats_of_two_seconds_hold_too),
+			cmocka_unit_test(with_two_databases_each_local_time_fires_once),
 			cmocka_unit_test(every_invariant_holds_with_a_store_of_transactions),
 			cmocka_unit_test(every_invariant_holds_with_a_store_of_single_documents),
 	};
@@ -173,6 +216,9 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "no time zones: %s\n", err.message);
 		return 77; /* skipped */
 	}
+	struct tz_folder folders[2];
+	open_database(&folders[0], "Etc/GMT-1", "2026a", &one_hour);
+	open_database(&folders[1], "Etc/GMT-2", "2026b", &two_hours);
 	if (argc > 1 && bf_str_parse_int(bf_str(argv[1]), 1, 1000000, &count) == BELFRY_OK) {
 		uint64_t seeds = (uint64_t)count;
 		const struct CMUnitTest many[] = {
@@ -186,5 +232,9 @@ int main(int argc, char **argv)
 		failed = cmocka_run_group_tests_name("worlds", tests, NULL, NULL);
 	}
 	belfry_zones_free(zones);
+	belfry_zones_free(one_hour);
+	belfry_zones_free(two_hours);
+	tz_folder_fini(&folders[0]);
+	tz_folder_fini(&folders[1]);
 	return failed;
 }
