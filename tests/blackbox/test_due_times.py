@@ -228,6 +228,22 @@ def test_b02_every_past_due_time_has_an_answer(server, receiver):
     assert latest['run']['id'] in {r['id'] for r in server.runs(id_)}
 
 
+def test_b11_l08_spread_runs_start_when_their_ids_say_and_no_more_than_allowed(server, receiver):
+    rule = {'cron': EVERY_SECOND, 'spread': 'PT2S', 'max_fires': 4}
+    id_ = server.create('bell', None, receiver.url, rule=rule)['id']
+    receiver.wait_calls(4)
+    runs = belfry.wait_for(lambda: (r := server.runs(id_)) and all(x['started_at'] for x in r) and r, 'four starts')
+    assert len(runs) == 4
+    for run in runs:
+        offset = int(run['id'].replace('-', '')[-12:], 16) % 2_000_000 // 1000 * 1000
+        due, ready, started = (belfry.instant_of(run[k]) for k in ('due_at', 'ready_at', 'started_at'))
+        assert round((ready - due) * 1e6) == offset
+        assert started >= ready and run['lateness_ms'] == pytest.approx((started - ready) * 1000, abs=2)
+    shown = server.get(f'/v1/deployments/{id_}')
+    assert (shown['phase'], shown['next_due']) == ('exhausted', [])
+    assert len(receiver.runs_by_due()) == 4
+
+
 def test_t019_sixty_four_deployments_of_one_rule_are_a_run_each(server, receiver):
     at = belfry.spot(3)
     ids = [server.create(f'bell-{i}', belfry.cron_at(at), receiver.url + f'/{i}')['id'] for i in range(64)]
