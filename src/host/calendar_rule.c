@@ -94,11 +94,12 @@ static enum belfry_status refuse_unknown(struct walk *walk, const char *place,
 static enum belfry_status note_found(struct walk *walk, struct belfry_str name, json_t *except,
 		int64_t revision)
 {
+	BF_CLEANUP(bf_cleanup_json)
 	json_t *used = json_pack("{s:s%, s:I}", "name", name.ptr, name.len, "revision",
 			(json_int_t)revision);
 
 	if (json_object_setn(walk->found, name.ptr, name.len, except) != 0 ||
-			json_array_append_new(walk->calendars, used) != 0) {
+			json_array_append(walk->calendars, used) != 0) {
 		return no_memory(walk);
 	}
 	return BELFRY_OK;
