@@ -64,7 +64,7 @@ static void finish_job(struct job *job)
 {
 	struct belfry_outcome outcome = {.size = sizeof(outcome),
 			.status = BELFRY_STATUS_COMPLETED};
-	struct belfry_invocation *call = &job->item->invocation;
+	const struct belfry_invocation *call = job->item->invocation;
 	char run[BELFRY_ID_TEXT_BYTES];
 
 	belfry_id_format(call->run, run);
@@ -79,9 +79,9 @@ static void finish_job(struct job *job)
 static void cancel_job(struct looper *looper, const struct belfry_invocation *call)
 {
 	for (struct job *job = looper->jobs; job < looper->jobs + JOBS; job++) {
-		if (job->item != NULL && job->item->invocation.fence == call->fence &&
-				memcmp(&job->item->invocation.run, &call->run, sizeof(call->run)) ==
-						0) {
+		if (job->item != NULL && job->item->invocation->fence == call->fence &&
+				memcmp(&job->item->invocation->run, &call->run,
+						sizeof(call->run)) == 0) {
 			end_job(job);
 		}
 	}
@@ -98,9 +98,9 @@ static void take_items(struct looper *looper)
 			continue;
 		}
 		if (item->kind == BELFRY_PULL_CANCEL) {
-			cancel_job(looper, &item->invocation);
+			cancel_job(looper, item->invocation);
 		} else { /* a Session of our own: what it is called is all that there is to start */
-			belfry_id_format(item->invocation.run, run);
+			belfry_id_format(item->invocation->run, run);
 			belfry_reply_session(&item->reply, belfry_str_of(run));
 		}
 		belfry_pull_item_free(item);

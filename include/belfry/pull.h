@@ -28,8 +28,9 @@ enum belfry_pull_kind {
 struct belfry_pull_item {
 	size_t size;
 	enum belfry_pull_kind kind;
-	struct belfry_invocation invocation; /* CANCEL: `run` and `fence` alone */
-	struct belfry_str session;           /* ADMIT_TURN: the one that is stored */
+	const struct belfry_invocation
+			*invocation; /* the item's; CANCEL: `run` and `fence` alone */
+	struct belfry_str session;   /* ADMIT_TURN: the one that is stored */
 	/* The handle to report with; NULL with CANCEL, and once it was reported. One that is still here
 	 * when the item is freed is answered with belfry_reply_retry. */
 	struct belfry_reply *reply;

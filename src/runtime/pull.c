@@ -93,7 +93,7 @@ static struct item *new_item(enum belfry_pull_kind kind, const struct belfry_inv
 	item->item = (struct belfry_pull_item){
 			.size = sizeof(item->item),
 			.kind = kind,
-			.invocation = item->call.invocation,
+			.invocation = &item->call.invocation,
 			.session = item->call.session,
 	};
 	return item;

@@ -71,12 +71,12 @@ static void calls_come_in_order_while_the_descriptor_is_readable(void **state)
 	struct belfry_pull_item *second = next(&b);
 	assert_none(&b);
 	assert_int_equal(first->kind, BELFRY_PULL_START_SESSION);
-	assert_int_equal(calls_number(first->invocation.run), 1);
+	assert_int_equal(calls_number(first->invocation->run), 1);
 	assert_int_equal(first->session.len, 0);
-	assert_true(bf_str_equal(first->invocation.payload, BF_STR("payload")));
+	assert_true(bf_str_equal(first->invocation->payload, BF_STR("payload")));
 	assert_int_equal(second->kind, BELFRY_PULL_ADMIT_TURN);
 	assert_true(bf_str_equal(second->session, BF_STR("session")));
-	assert_true(bf_str_equal(second->invocation.schedule, BF_STR("schedule")));
+	assert_true(bf_str_equal(second->invocation->schedule, BF_STR("schedule")));
 	assert_int_equal(belfry_reply_turn(&second->reply, BF_STR("t"), NULL), BELFRY_OK);
 	assert_int_equal(belfry_reply_session(&first->reply, BF_STR("s")), BELFRY_OK);
 	assert_null(first->reply);
@@ -140,7 +140,7 @@ static void a_call_that_was_not_taken_leaves_with_its_cancel(void **state)
 	calls_cancel(&b.calls, b.handler, 1, BELFRY_STEP_TURN);
 	assert_int_equal(bf_reply_book_wait(b.calls.book, bf_monotonic_in(0)), 1);
 	struct belfry_pull_item *item = next(&b);
-	assert_int_equal(calls_number(item->invocation.run), 2);
+	assert_int_equal(calls_number(item->invocation->run), 2);
 	assert_none(&b);
 	belfry_pull_item_free(item);
 	calls_turn(&b.calls, b.handler, 3);
@@ -162,8 +162,8 @@ static void of_a_call_that_was_taken_the_program_is_told(void **state)
 	calls_turn(&b.calls, b.handler, 2); /* a cancel takes no call's place */
 	struct belfry_pull_item *news = next(&b);
 	assert_int_equal(news->kind, BELFRY_PULL_CANCEL);
-	assert_int_equal(calls_number(news->invocation.run), 1);
-	assert_true(news->invocation.fence == item->invocation.fence);
+	assert_int_equal(calls_number(news->invocation->run), 1);
+	assert_true(news->invocation->fence == item->invocation->fence);
 	assert_null(news->reply);
 	belfry_pull_item_free(news);
 	assert_int_equal(belfry_reply_turn(&item->reply, BF_STR("t"), NULL), BELFRY_STALE);
@@ -186,7 +186,7 @@ static void what_was_taken_outlives_the_queue(void **state)
 	assert_int_equal(calls_number(answer->token.run), 2); /* given back */
 	assert_int_equal(answer->kind, BF_ANSWER_RETRY);
 	bf_answer_release(answer);
-	assert_true(bf_str_equal(item->invocation.payload, BF_STR("payload")));
+	assert_true(bf_str_equal(item->invocation->payload, BF_STR("payload")));
 	assert_int_equal(belfry_reply_turn(&item->reply, BF_STR("t"), NULL), BELFRY_OK);
 	belfry_pull_item_free(item);
 	b.pull = NULL;

@@ -183,8 +183,8 @@ static void a_cancel_is_told_at_once_and_the_late_answer_dropped(void **state)
 	end_run(&b, cancelled);
 	struct belfry_pull_item *news = pull_next(&b);
 	assert_int_equal(news->kind, BELFRY_PULL_CANCEL);
-	assert_int_equal(bf_id_compare(news->invocation.run, id), 0);
-	assert_true(news->invocation.fence == call->invocation.fence);
+	assert_int_equal(bf_id_compare(news->invocation->run, id), 0);
+	assert_true(news->invocation->fence == call->invocation->fence);
 	assert_int_equal(belfry_reply_session(&call->reply, BF_STR("s")), BELFRY_STALE);
 	assert_int_equal(run_of(&b, id).state, BELFRY_RUN_CANCELLED);
 	assert_int_equal(count_cancelled(&b), 1);
