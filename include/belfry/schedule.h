@@ -114,7 +114,7 @@ struct belfry_schedule {
 
 #define BELFRY_SCHEDULE_ID_BYTES 64
 /* With the shared calendars that a rule names written out in it; a host takes less from people. */
-#define BELFRY_RULE_BYTES     65536
+#define BELFRY_RULE_BYTES     65535
 #define BELFRY_ZONE_BYTES     64
 #define BELFRY_FAIR_KEY_BYTES 64
 #define BELFRY_PAYLOAD_BYTES  (4u << 20)

@@ -48,20 +48,64 @@ static belfry_time next_fixed(const struct belfry_rule *rule, size_t part,
 	return due;
 }
 
+/* Is it in the ascending list? */
+static bool has_time(const belfry_time *times, size_t count, belfry_time time)
+{
+	size_t i = 0;
+
+	while (i < count && times[i] < time) {
+		i++;
+	}
+	return i < count && times[i] == time;
+}
+
+/* Where the databases disagree about what was decided: local times go on behind the decided one's reading,
+ * wherever they lie now; instants as they are. */
+static belfry_time next_listed(const struct belfry_rule *rule, size_t part,
+		const struct bf_anew *old, belfry_time after)
+{
+	const struct bf_part *p = &rule->parts[part];
+	belfry_time due = BELFRY_TIME_NEVER;
+
+	for (size_t i = 0; i < p->of.at.count; i++) {
+		belfry_time time = p->of.at.times[i];
+		bool is_local = has_time(p->of.at.locals, p->of.at.local_count, time);
+		bool is_new = is_local ? bf_rule_local(rule, time) > old->decided_local
+				       : time > after;
+		bool is_within = time >= p->not_before && time <= p->not_after;
+		if (is_new && is_within) {
+			due = BF_MIN(due, time);
+		}
+	}
+	return due;
+}
+
+static belfry_time next_of(const struct belfry_rule *rule, size_t part, const struct bf_anew *old,
+		bool agrees, belfry_time after)
+{
+	const struct bf_part *p = &rule->parts[part];
+
+	if (old->decided_due == 0) {
+		return bf_rule_part_next(rule, part, after);
+	}
+	if (p->kind == BF_PART_AT) {
+		return agrees ? bf_rule_part_next(rule, part, old->decided_due)
+			      : next_listed(rule, part, old, after);
+	}
+	bool is_fixed = p->kind == BF_PART_CRON && p->of.cron.is_fixed;
+	return is_fixed ? next_fixed(rule, part, old, agrees)
+			: bf_rule_part_next(rule, part, after);
+}
+
 belfry_time bf_rule_anew(const struct belfry_rule *rule, const struct bf_anew *old, belfry_time now)
 {
-	bool is_known = old->decided_due != 0;
-	bool agrees = is_known && bf_rule_local(rule, old->decided_due) == old->decided_local;
+	bool agrees = old->decided_due != 0 &&
+			bf_rule_local(rule, old->decided_due) == old->decided_local;
 	belfry_time after = BF_MIN(now, bf_time_add(old->cursor, -1));
 	belfry_time next = BELFRY_TIME_NEVER;
 
 	for (size_t i = 0; i < rule->count; i++) {
-		const struct bf_part *part = &rule->parts[i];
-		bool is_fixed = part->kind == BF_PART_CRON && part->of.cron.is_fixed;
-		bool is_instant = part->kind == BF_PART_AT && agrees;
-		belfry_time due = is_known && is_fixed ? next_fixed(rule, i, old, agrees)
-				: is_instant ? bf_rule_part_next(rule, i, old->decided_due)
-					     : bf_rule_part_next(rule, i, after);
+		belfry_time due = next_of(rule, i, old, agrees, after);
 		next = BF_MIN(next, due);
 	}
 	return next;

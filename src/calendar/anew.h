@@ -17,9 +17,9 @@ struct bf_anew {
 /* The due time to follow, BELFRY_TIME_NEVER: none. With a database that says the same it is old->cursor.
  *
  * A fixed-time expression goes on with the first due time whose LOCAL time is later than the decided one's; it
- * may lie before `now`, and is owed then. An interval, an interval-like expression and, where the database
- * has another offset at the decided due time, an instant go on with the first after `now`, or with the
- * cursor where that has passed. */
+ * may lie before `now`, and is owed then; so does a list with its local times. An interval, an
+ * interval-like expression and, where the database has another offset at the decided due time, an instant
+ * of a list go on with the first after `now`, or with the cursor where that has passed. */
 belfry_time bf_rule_anew(const struct belfry_rule *rule, const struct bf_anew *old,
 		belfry_time now);
 /* What the clocks of the rule's zone show at `at`. */

@@ -22,6 +22,7 @@ static void free_part(struct bf_part *part)
 {
 	if (part->kind == BF_PART_AT) {
 		bf_free(part->of.at.times);
+		bf_free(part->of.at.locals);
 	} else if (part->kind == BF_PART_EVERY) {
 		bf_free(part->of.every.seconds);
 	}

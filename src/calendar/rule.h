@@ -32,6 +32,9 @@ struct bf_part {
 		struct {
 			belfry_time *times; /* owned by the rule; ascending */
 			size_t count;
+			belfry_time *locals; /* owned: those of them that were written as local times,
+						ascending too; another database has them elsewhere */
+			size_t local_count;
 			/* The first local second as written that the clocks skip, and that they
 			 * show twice: for telling. BF_CRON_NEVER: none. */
 			int64_t missing;

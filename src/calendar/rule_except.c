@@ -249,21 +249,31 @@ static enum belfry_status except_every(struct bf_rule_parser *p, struct bf_part 
 					    : BELFRY_INVALID_SCHEDULE;
 }
 
-static enum belfry_status except_times(struct bf_rule_parser *p, struct bf_part *part)
+/* How many of the times stay. */
+static size_t drop_times(const struct bf_rule_parser *p, const struct bf_except_set *excepts,
+		belfry_time *times, size_t count)
 {
-	belfry_time *times = part->of.at.times;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < part->of.at.count; i++) {
-		if (bf_except_find(part->excepts, p->rule->zone, times[i]) == NULL) {
+	for (size_t i = 0; i < count; i++) {
+		if (bf_except_find(excepts, p->rule->zone, times[i]) == NULL) {
 			times[kept++] = times[i];
 		}
 	}
+	return kept;
+}
+
+static enum belfry_status except_times(struct bf_rule_parser *p, struct bf_part *part)
+{
+	size_t kept = drop_times(p, part->excepts, part->of.at.times, part->of.at.count);
+
 	if (kept == 0 && part->of.at.count > 0) {
 		return bf_error_set(p->err, BELFRY_INVALID_SCHEDULE,
 				"the exceptions leave nothing of it: it can never fire");
 	}
 	part->of.at.count = kept;
+	part->of.at.local_count = drop_times(p, part->excepts, part->of.at.locals,
+			part->of.at.local_count);
 	return BELFRY_OK;
 }
 

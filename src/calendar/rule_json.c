@@ -29,7 +29,8 @@ enum belfry_status bf_rule_read_moment(const struct bf_due_policy *policy, struc
 	belfry_time time;
 
 	if (bf_time_parse(text, &time) == BELFRY_OK) {
-		*ret = (struct bf_rule_moment){true, time, time, BF_CRON_NEVER, BF_CRON_NEVER};
+		*ret = (struct bf_rule_moment){false, true, time, time, BF_CRON_NEVER,
+				BF_CRON_NEVER};
 		return BELFRY_OK;
 	}
 	if (text.len == 0 || text.len >= BF_RULE_TIME_BYTES) {
@@ -48,7 +49,7 @@ enum belfry_status bf_rule_read_moment(const struct bf_due_policy *policy, struc
 	if (due.is_missing && policy->gap != BELFRY_DST_GAP_SHIFT) {
 		rest = 0; /* the gap's end, to the second */
 	}
-	*ret = (struct bf_rule_moment){due.is_due, due.first * BELFRY_SECOND + rest,
+	*ret = (struct bf_rule_moment){true, due.is_due, due.first * BELFRY_SECOND + rest,
 			due.last * BELFRY_SECOND + rest, due.is_missing ? second : BF_CRON_NEVER,
 			twice.first != twice.last ? second : BF_CRON_NEVER};
 	return BELFRY_OK;
@@ -176,6 +177,9 @@ static void put_at(struct bf_part *part, const struct bf_rule_moment *moment)
 	part->of.at.missing = BF_MIN(part->of.at.missing, moment->missing);
 	part->of.at.repeated = BF_MIN(part->of.at.repeated, moment->repeated);
 	bf_rule_put_moment(part->of.at.times, &part->of.at.count, moment);
+	if (moment->is_local) {
+		bf_rule_put_moment(part->of.at.locals, &part->of.at.local_count, moment);
+	}
 }
 
 static void read_at_list(const struct bf_rule_parser *p, struct bf_json_reader *reader,
@@ -219,9 +223,10 @@ static void read_at(const struct bf_rule_parser *p, struct bf_json_reader *reade
 		return;
 	}
 	/* Two instants each, where both of a fold count. */
-	part->of.at.times = bf_alloc_array(2 * (list != NULL ? json_array_size(list) : 1),
-			sizeof(*part->of.at.times));
-	if (part->of.at.times == NULL) {
+	size_t room = 2 * (list != NULL ? json_array_size(list) : 1);
+	part->of.at.times = bf_alloc_array(room, sizeof(*part->of.at.times));
+	part->of.at.locals = bf_alloc_array(room, sizeof(*part->of.at.locals));
+	if (part->of.at.times == NULL || part->of.at.locals == NULL) {
 		bf_json_reader_refuse(reader, NULL, NULL, BELFRY_NOMEM, "%s",
 				belfry_status_text(BELFRY_NOMEM));
 		return;

@@ -34,7 +34,8 @@ struct bf_rule_parser {
 
 /* The instants that a member's text means: the first and the last. */
 struct bf_rule_moment {
-	bool is_due; /* false: a local time in a gap that the policy skips */
+	bool is_local; /* written without an offset */
+	bool is_due;   /* false: a local time in a gap that the policy skips */
 	belfry_time first;
 	belfry_time last;
 	int64_t missing;  /* the local second, where the clocks skip it; else BF_CRON_NEVER */

@@ -193,6 +193,12 @@ static const struct bf_except_set *excepts_of(const struct bf_part *part)
 	return part->kind != BF_PART_AT ? part->excepts : NULL;
 }
 
+/* A list of which a gap, or the years, have left nothing is no part of what is printed. */
+static bool is_empty(const struct bf_part *part)
+{
+	return part->kind == BF_PART_AT && part->of.at.count == 0;
+}
+
 /* What holds for all parts; NULL: nothing does, or not the same. */
 static const struct bf_except_set *common_excepts(const struct belfry_rule *rule)
 {
@@ -200,7 +206,7 @@ static const struct bf_except_set *common_excepts(const struct belfry_rule *rule
 	bool is_first = true;
 
 	for (size_t i = 0; i < rule->count; i++) {
-		if (rule->parts[i].kind == BF_PART_AT) {
+		if (is_empty(&rule->parts[i])) {
 			continue;
 		}
 		if (!is_first && rule->parts[i].excepts != common) {
@@ -228,12 +234,6 @@ static json_t *new_part(const struct bf_part *part, bool has_own_excepts)
 	write_part(&w, part);
 	write_excepts(&w, has_own_excepts ? excepts_of(part) : NULL);
 	return bf_json_writer_end(&w, &object) == BELFRY_OK ? object : NULL;
-}
-
-/* A list of which a gap, or the years, have left nothing is no part of what is printed. */
-static bool is_empty(const struct bf_part *part)
-{
-	return part->kind == BF_PART_AT && part->of.at.count == 0;
 }
 
 /* The only part; NULL: there are more. */

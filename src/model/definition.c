@@ -2,6 +2,7 @@
  * trusted: every length, enum and duration is checked on the way in. */
 #include "model/definition.h"
 
+#include "base/assert.h"
 #include "base/error.h"
 
 #define DEFINITION_VERSION 1
@@ -14,8 +15,11 @@ static void put_int(struct bf_buf *out, int64_t value, size_t width)
 	}
 }
 
+_Static_assert(BELFRY_RULE_BYTES <= UINT16_MAX, "the length of a text has two bytes");
+
 static void put_text(struct bf_buf *out, struct belfry_str text)
 {
+	BF_ASSERT(text.len <= UINT16_MAX); /* whoever takes a definition has checked it */
 	put_int(out, (int64_t)text.len, 2);
 	bf_buf_append_str(out, text);
 }

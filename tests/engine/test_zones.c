@@ -132,6 +132,23 @@ static void an_instant_stays_and_a_local_moment_moves(void **state)
 				    at_time(8, 0, 0), at_time(9, 0, 0)) == at_time(24 + 7, 0, 0));
 }
 
+/* The reading counts, as for an expression: it neither comes twice nor gets lost. */
+static void a_listed_local_time_is_due_once(void **state)
+{
+	static const char *const rules[] = {
+			"{\"at\":[\"2026-01-05T09:00:00\",\"2026-01-05T09:50:00\"]}",
+			"0,50 9 5 1 *"};
+
+	for (size_t i = 0; i < BF_COUNT(rules); i++) {
+		/* An hour later by the newer one: 09:00 has fired at 08:00 UTC and is 09:00 UTC now. */
+		assert_true(anew(*state, rules[i], 1, 0, at_time(7, 0, 0), at_time(7, 30, 0)) ==
+				at_time(8, 50, 0));
+		/* An hour earlier: 09:50 is past before it was decided, and owed. */
+		assert_true(anew(*state, rules[i], 0, 1, at_time(8, 0, 0), at_time(8, 5, 0)) ==
+				at_time(7, 50, 0));
+	}
+}
+
 static void exceptions_are_taken_out_by_the_newer_database(void **state)
 {
 	assert_true(anew(*state, "{\"cron\":\"0 9 * * *\",\"except\":[\"2026-01-06\"]}", 0, 1,
@@ -512,6 +529,7 @@ int run_zones_tests(void)
 			CALENDAR(what_repeats_by_itself_goes_on_after_now),
 			CALENDAR(hours_of_an_interval_move_with_their_zone),
 			CALENDAR(an_instant_stays_and_a_local_moment_moves),
+			CALENDAR(a_listed_local_time_is_due_once),
 			CALENDAR(exceptions_are_taken_out_by_the_newer_database),
 			CALENDAR(a_union_goes_on_with_whatever_comes_first),
 			CALENDAR(a_window_that_has_closed_by_the_newer_database_leaves_nothing),

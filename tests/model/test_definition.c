@@ -162,6 +162,21 @@ static void a_flipped_byte_is_corrupt_or_another_definition(void **state)
 	}
 }
 
+static void the_longest_rule_comes_back(void **state)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf bytes = {0};
+	struct bf_definition back;
+	struct bf_definition d = {.rule = {long_text, sizeof(long_text)},
+			.zone = BF_STR("UTC"),
+			.policies = BELFRY_POLICIES_INIT};
+
+	(void)state;
+	memset(long_text, 'r', sizeof(long_text));
+	bf_definition_encode(&d, &bytes);
+	assert_int_equal(decode_copy(bf_buf_str(&bytes), &back, NULL), BELFRY_OK);
+	assert_int_equal(back.rule.len, BELFRY_RULE_BYTES);
+}
+
 static void noise_is_corrupt(void **state)
 {
 	struct dice dice = {9};
@@ -186,6 +201,7 @@ int run_definition_tests(void)
 			cmocka_unit_test(every_definition_reads_back_as_it_was),
 			cmocka_unit_test(each_truncation_and_each_byte_too_many_is_corrupt),
 			cmocka_unit_test(a_flipped_byte_is_corrupt_or_another_definition),
+			cmocka_unit_test(the_longest_rule_comes_back),
 			cmocka_unit_test(noise_is_corrupt),
 	};
 	return cmocka_run_group_tests_name("definition", tests, NULL, NULL);
