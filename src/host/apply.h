@@ -9,8 +9,8 @@
 #define BF_APPLY_ITEMS 1000
 
 /* `body`: {"deployments": [...], "calendars": [...]}, shared; calendars may be left out, or stand alone with
- * an empty list of deployments. They are carried out first, and rules of the set may name them. *ret_answer is the answer with one item for each (interface.md),
- * owned by the caller.
+ * an empty list of deployments. They are carried out first, and rules of the set may name them. *ret_answer
+ * is the answer with one item for each (interface.md), owned by the caller.
  * BELFRY_OK: all were carried out, or with is_dry_run would be. Another status with an answer: that of the
  * first item that is refused, err->pointer into the body; nothing was changed, unless the refusal came
  * while it was carried out, which each item says. Another status with *ret_answer NULL: the body cannot

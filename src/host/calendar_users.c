@@ -120,7 +120,6 @@ enum belfry_status bf_calendars_expand(struct bf_host *host,
 	if (overlay != NULL) {
 		finder.overlay = *overlay;
 	}
-
 	return expand(&finder, d, err);
 }
 

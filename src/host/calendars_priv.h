@@ -54,14 +54,15 @@ struct bf_calendar_overlay {
 };
 
 /* Reads what the overlay (NULL: none), or else the store has of the calendars that the rule names, and keeps
- * its expanded text in the deployment. The caller holds bf_calendars_hold from here until the record is saved, or saves none.
+ * its expanded text in the deployment. The caller holds bf_calendars_hold from here until the record is
+ * saved, or saves none.
  * Failures as bf_calendar_expand has them. */
 BF_MUST_CHECK enum belfry_status bf_calendars_expand(struct bf_host *host,
 		const struct bf_calendar_overlay *overlay, struct bf_deployment *deployment,
 		struct belfry_error *err);
 
-/* While one of these is held no calendar changes. BF_CLEANUP(bf_calendars_release) struct bf_host *held = NULL;
- * *ret_held is the host. */
+/* While one of these is held no calendar changes. BF_CLEANUP(bf_calendars_release) struct bf_host *held =
+ * NULL; *ret_held is the host. */
 void bf_calendars_hold(struct bf_host *host, struct bf_host **ret_held);
 void bf_calendars_release(struct bf_host **held);
 

@@ -2,7 +2,8 @@
  * content back under a new revision. Invariant: whatever fails, the record with the highest
  * revision is what the provider gets, here or at the next reconcile; nothing is half-stored.
  *
- * Not here  removals (removal.c), lists and the shape that is answered (deployments_view.c), JSON (deployment_read.c). */
+ * Not here  removals (removal.c), lists and the shape that is answered (deployments_view.c), JSON
+ *           (deployment_read.c). */
 #include "host/deployments.h"
 
 #include "base/crash.h"
@@ -29,7 +30,8 @@ static enum belfry_status check_command(struct bf_host *host, const struct bf_ta
 	return status;
 }
 
-/* What needs the outside: the shared calendars, the zone's data, and the lists of allowed addresses and commands. */
+/* What needs the outside: the shared calendars, the zone's data, and the lists of allowed addresses and
+ * commands. */
 static enum belfry_status check_outside(struct bf_host *host,
 		const struct bf_calendar_overlay *overlay, struct bf_deployment *d,
 		struct belfry_error *err)
@@ -335,8 +337,8 @@ static enum belfry_status renew_rule(struct bf_host *host, struct bf_deployment 
 }
 
 /* Nothing but the switch: neither the rule nor the address is judged anew, so that a deployment
- * can be disabled whatever has become of them; but for shared calendars where it is enabled. The change is made even where the record says so
- * already: the apply of the last one may have been lost. */
+ * can be disabled whatever has become of them; but for shared calendars where it is enabled. The change is
+ * made even where the record says so already: the apply of the last one may have been lost. */
 enum belfry_status bf_deployments_enable(struct bf_host *host, struct belfry_str id,
 		int64_t revision, bool is_enabled, struct belfry_str reason,
 		struct bf_deployment_view *ret_view, struct belfry_error *err)

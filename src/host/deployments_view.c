@@ -32,8 +32,8 @@ static struct bf_deployment_state state_by_calendar(struct bf_host *host,
 	return state;
 }
 
-/* `reason` holds what the answer borrows; there may be one already. What the last reconcile could not hand over does not fire,
- * unless the engine has an earlier revision of it, which goes on. */
+/* `reason` holds what the answer borrows; there may be one already. What the last reconcile could not hand
+ * over does not fire, unless the engine has an earlier revision of it, which goes on. */
 static struct bf_deployment_state state_of(struct bf_host *host, const struct bf_deployment *d,
 		const struct belfry_schedule_state *known, struct bf_buf *reason)
 {

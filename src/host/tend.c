@@ -1,7 +1,7 @@
 /* What a host does by the clock: the reconciliation, every few minutes, and sooner where a change left
  * something over or the last one failed; and a look whether the tz database is still the one that was
- * read (the provider looks for itself: its rules are its own). No thread and no timer of its own: whoever has a loop calls
- * bf_host_tend every second or so.
+ * read (the provider looks for itself: its rules are its own). No thread and no timer of its own: whoever
+ * has a loop calls bf_host_tend every second or so.
  *
  * Invariant  `left_over` is lowered before a reconciliation begins, so that what is left over while it
  *            runs is not forgotten. */
