@@ -43,7 +43,7 @@ static void check_body(const struct bf_args *args)
 		fuzz_require(err.message[0] != '\0');
 		return;
 	}
-	fuzz_require(bf_deployment_patch(body, body, &err) == BELFRY_OK);
+	fuzz_require(bf_deployment_patch(body, args, body, &err) == BELFRY_OK);
 }
 
 static void check(const struct bf_command *command, size_t argc, char *const *argv)

@@ -15,7 +15,9 @@ enum form {
 	FORM_TEXT_OR_FILE,
 	FORM_LOCAL_TIME,
 	FORM_DURATION,
+	FORM_DURATION_OR_NONE,
 	FORM_NUMBER,
+	FORM_NUMBER_OR_NONE,
 	FORM_JSON,
 	FORM_JSON_OR_FILE
 };
@@ -31,8 +33,8 @@ static const struct member members[] = {
 		{"every", "rule/every", FORM_DURATION},
 		{"at", "rule/at", FORM_LOCAL_TIME},
 		{"rule", "rule", FORM_JSON},
-		{"spread", "rule/spread", FORM_DURATION},
-		{"max-fires", "rule/max_fires", FORM_NUMBER},
+		{"spread", "rule/spread", FORM_DURATION_OR_NONE},
+		{"max-fires", "rule/max_fires", FORM_NUMBER_OR_NONE},
 		{"tz", "timezone", FORM_TEXT},
 		{"webhook", "target/url", FORM_TEXT},
 		{"remote", "target/url", FORM_TEXT},
@@ -125,6 +127,13 @@ static enum belfry_status make_number(const char *option, const char *text, json
 	return *ret_value != NULL ? BELFRY_OK : no_memory(err);
 }
 
+/* "none": null, which removes it in an edit. */
+static bool is_none(const struct member *member, const char *text)
+{
+	return (member->form == FORM_DURATION_OR_NONE || member->form == FORM_NUMBER_OR_NONE) &&
+			strcmp(text, "none") == 0;
+}
+
 static enum belfry_status make_value(struct bf_cli *cli, const struct member *member,
 		const char *text, json_t **ret_value, struct belfry_error *err)
 {
@@ -134,10 +143,14 @@ static enum belfry_status make_value(struct bf_cli *cli, const struct member *me
 	BF_CLEANUP(bf_buf_fini) struct bf_buf content = {0};
 	struct belfry_str value = bf_str(text);
 
-	if (member->form == FORM_DURATION) {
+	if (is_none(member, text)) {
+		*ret_value = json_null();
+		return BELFRY_OK;
+	}
+	if (member->form == FORM_DURATION || member->form == FORM_DURATION_OR_NONE) {
 		return make_duration(member->option, text, ret_value, err);
 	}
-	if (member->form == FORM_NUMBER) {
+	if (member->form == FORM_NUMBER || member->form == FORM_NUMBER_OR_NONE) {
 		return make_number(member->option, text, ret_value, err);
 	}
 	if (member->form == FORM_LOCAL_TIME) {
@@ -357,6 +370,19 @@ static enum belfry_status put_target_kind(const struct bf_args *args, const char
 	return status == BELFRY_OK && is_exec ? put_command(args, body, err) : status;
 }
 
+/* Where everything is new, what is not wanted is left out. */
+static void leave_out_none(json_t *body)
+{
+	static const char *const names[] = {"spread", "max_fires"};
+	json_t *rule = json_object_get(body, "rule");
+
+	for (size_t i = 0; i < BF_COUNT(names); i++) {
+		if (json_is_null(json_object_get(rule, names[i]))) {
+			(void)json_object_del(rule, names[i]); /* it is there */
+		}
+	}
+}
+
 enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *args,
 		bool needs_all, json_t **ret_body, struct belfry_error *err)
 {
@@ -394,6 +420,9 @@ enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *
 	if (status == BELFRY_OK) {
 		status = put_pairs(args, "label", "labels", needs_all, body, err);
 	}
+	if (needs_all) {
+		leave_out_none(body);
+	}
 	if (status == BELFRY_OK) {
 		cli->text_at_fault = bf_args_value(args, "cron");
 		*ret_body = json_incref(body);
@@ -420,26 +449,54 @@ static enum belfry_status remove_others(json_t *given, const json_t *old, struct
 	return BELFRY_OK;
 }
 
-/* --spread and --max-fires alone leave the rest of the rule as it is. */
-static bool is_whole_rule(const json_t *rule)
+/* Limits of a rule, which hold however its times are told. An anchor is that of `every` alone. */
+static bool is_kept(const json_t *rule, const char *name)
 {
-	size_t beside = json_object_get(rule, "spread") != NULL ? 1 : 0;
+	static const char *const names[] = {"except", "max_fires", "spread", "not_before",
+			"not_after"};
 
-	beside += json_object_get(rule, "max_fires") != NULL ? 1 : 0;
-	return json_object_size(rule) > beside;
+	for (size_t i = 0; i < BF_COUNT(names); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			return true;
+		}
+	}
+	return strcmp(name, "anchor") == 0 && json_object_get(rule, "every") != NULL;
 }
 
-enum belfry_status bf_deployment_patch(json_t *body, const json_t *old, struct belfry_error *err)
+/* --rule is the whole rule; --cron, --every and --at are how it tells its times, and the other options
+ * leave those too. */
+static enum belfry_status patch_rule(json_t *rule, const struct bf_args *args, const json_t *old,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *others = NULL;
+	const char *name;
+	json_t *value;
+
+	if (bf_args_has(args, "rule")) {
+		return remove_others(rule, old, err);
+	}
+	if (!bf_args_has(args, "cron") && !bf_args_has(args, "every") && !bf_args_has(args, "at")) {
+		return BELFRY_OK;
+	}
+	others = json_object();
+	json_object_foreach((json_t *)(uintptr_t)old, name, value)
+	{
+		if (!is_kept(rule, name) && json_object_set(others, name, value) != 0) {
+			return no_memory(err);
+		}
+	}
+	return remove_others(rule, others, err);
+}
+
+enum belfry_status bf_deployment_patch(json_t *body, const struct bf_args *args, const json_t *old,
+		struct belfry_error *err)
 {
 	json_t *target = json_object_get(body, "target");
 	const json_t *old_target = json_object_get(old, "target");
 	const json_t *kind = json_object_get(target, "kind");
-	enum belfry_status status = BELFRY_OK;
+	enum belfry_status status = patch_rule(json_object_get(body, "rule"), args,
+			json_object_get(old, "rule"), err);
 
-	if (is_whole_rule(json_object_get(body, "rule"))) {
-		status = remove_others(json_object_get(body, "rule"), json_object_get(old, "rule"),
-				err);
-	}
 	if (status == BELFRY_OK) {
 		status = remove_others(json_object_get(body, "input"),
 				json_object_get(old, "input"), err);

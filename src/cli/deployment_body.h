@@ -10,15 +10,17 @@
 			{.name = "every",                                                                                          \
 					.argument = "D",                                                                           \
 					.help = "When: every so often, 10m or PT10M"},                                             \
-			{.name = "at", .argument = "TIME", .help = "When: once, at this time"},                                    \
+			{.name = "at",                                                                                             \
+					.argument = "TIME",                                                                        \
+					.help = "When: once, at this time by the clock of --tz"},                                  \
 			{.name = "rule", .argument = "JSON", .help = "When: a rule as JSON"},                                      \
 			{.name = "spread",                                                                                         \
 					.argument = "D",                                                                           \
-					.help = "Ready at a fixed place within D after the due time"},                             \
+					.help = "Ready up to D after each due time, another place each time; none: at it"},        \
 			{.name = "max-fires",                                                                                      \
 					.argument = "N",                                                                           \
-					.help = "Over after so many firings"},                                                     \
-			{.name = "tz", .argument = "ZONE", .help = "The rule's zone"},                                             \
+					.help = "Over after so many firings; none: never"},                                        \
+			{.name = "tz", .argument = "ZONE", .help = "The zone of the rule (UTC)"},                                  \
 			{.name = "webhook", .argument = "URL", .help = "What: an HTTP request"},                                   \
 			{.name = "remote",                                                                                         \
 					.argument = "URL",                                                                         \
@@ -115,11 +117,12 @@
 BF_MUST_CHECK enum belfry_status bf_deployment_body(struct bf_cli *cli, const struct bf_args *args,
 		bool needs_all, json_t **ret_body, struct belfry_error *err);
 
-/* Makes a merge patch (RFC 7396) of `body`: rule, input and the webhook's body become what was given,
- * with nothing left of what they were, and so does a target of another kind; a spread and a limit of
- * firings alone leave the rest of the rule. Changes `body`.
+/* Makes a merge patch (RFC 7396) of `body`, which `args` gave: input, the webhook's body and what --rule
+ * gives become what was given, with nothing left of what they were, and so does a target of another kind.
+ * --cron, --every and --at replace how a rule tells its times, and leave its limits: exceptions, window,
+ * spread and count of firings. Changes `body`.
  * `old` is the deployment as it is. */
-BF_MUST_CHECK enum belfry_status bf_deployment_patch(json_t *body, const json_t *old,
-		struct belfry_error *err);
+BF_MUST_CHECK enum belfry_status bf_deployment_patch(json_t *body, const struct bf_args *args,
+		const json_t *old, struct belfry_error *err);
 
 #endif

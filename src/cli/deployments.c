@@ -125,13 +125,13 @@ static const struct bf_option list_options[] = {
 		{.name = "enabled", .help = "Only those that are enabled"},
 		{.name = "disabled", .help = "Only those that are disabled"},
 		{.name = "owner", .argument = "OWNER", .help = "Only those of this owner"},
-		{.name = "label", .argument = "KEY=VALUE", .help = "Not in this version"},
+		{.name = "label", .argument = "KEY=VALUE", .help = "Only those with this label"},
 		{.name = NULL},
 };
 
 static const struct bf_command command_list = {
 		.path = "deployments list",
-		.synopsis = "[PREFIX] [--enabled | --disabled] [--owner OWNER] [-n N]",
+		.synopsis = "[PREFIX] [--enabled | --disabled] [--owner OWNER] [--label KEY=VALUE] [-n N]",
 		.summary = "List deployments, those alone whose name begins with PREFIX",
 		.example = "belfry deployments list --enabled",
 		.options = list_options,
@@ -246,7 +246,7 @@ static enum belfry_status make_patch(struct bf_cli *cli, const struct bf_args *a
 	enum belfry_status status = bf_deployment_body(cli, args, false, ret_body, err);
 
 	if (status == BELFRY_OK) {
-		status = bf_deployment_patch(*ret_body, old, err);
+		status = bf_deployment_patch(*ret_body, args, old, err);
 	}
 	if (status == BELFRY_OK && bf_args_has(args, "name")) {
 		status = put_name(*ret_body, bf_args_value(args, "name"), err);
@@ -302,7 +302,10 @@ static const struct bf_command command_edit = {
 		.path = "deployments edit",
 		.synopsis = "DEPLOYMENT [option]...",
 		.summary = "Change a deployment; what is not named stays",
-		.details = "Nothing fires because of an edit: the first due time is after the save.",
+		.details = "Nothing fires because of an edit: the first due time is after the save. --cron, --every\n"
+			   "and --at change when, and keep the rule's except, max_fires, spread, not_before and\n"
+			   "not_after; --rule JSON replaces the whole rule. --spread none and --max-fires none\n"
+			   "remove what they name.",
 		.example = "belfry deployments edit morning-brief --cron \"30 8 * * 1-5\"",
 		.options = edit_options,
 		.min_words = 1,

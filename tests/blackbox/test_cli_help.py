@@ -93,7 +93,6 @@ def test_wrong_words_are_refused_with_a_remedy(arguments, words):
     (['deployments', 'create'], ['remote', 'chat', 'model', 'missed', 'overlap', 'session-timeout',
                                  'on-exhausted', 'disable-after', 'deadline', 'owner']),
     (['deployments', 'edit'], ['remote', 'chat', 'model', 'missed', 'overlap', 'deadline']),
-    (['deployments', 'list'], ['label']),
     (['runs', 'replay'], ['as-of', 'dry-run']),
     (['apply'], ['set', 'prune']),
 ])

@@ -120,6 +120,30 @@ def test_an_import_is_told_how_to_allow_its_shell():
         host.close()
 
 
+def test_an_edit_of_the_times_keeps_the_limits_of_the_rule(host):
+    limits = {'except': ['2030-01-01'], 'max_fires': 5, 'spread': 'PT5M', 'not_before': '2029-01-01T00:00:00'}
+    assert apply(host, [made('limited', rule={'cron': '0 9 1 1 *', **limits})]).returncode == 0
+
+    def edit(*options):
+        result = command(host, 'deployments', 'edit', 'limited', '--json', *options)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)['rule']
+    assert edit('--cron', '30 9 1 1 *') == {'cron': '30 9 1 1 *', **limits}
+    assert edit('--every', '2h') == {'every': 'PT2H', **limits}
+    assert edit('--at', '2030-06-01 09:00') == {'at': '2030-06-01T09:00:00', **limits}
+    del limits['spread']
+    assert edit('--spread', 'none') == {'at': '2030-06-01T09:00:00', **limits}
+    del limits['max_fires']
+    assert edit('--cron', '@daily', '--max-fires', 'none') == {'cron': '@daily', **limits}
+    assert edit('--rule', '{"cron": "@weekly"}') == {'cron': '@weekly'}
+
+
+def test_deployments_are_listed_by_label(host):
+    assert apply(host, [made('lab-a', labels={'team': 'ops'}), made('lab-b', labels={'team': 'web'})]).returncode == 0
+    listed = json.loads(command(host, 'deployments', 'list', 'lab', '--label', 'team=ops', '--json').stdout)
+    assert [d['name'] for d in listed['items']] == ['lab-a']
+
+
 def test_settings_and_cancel_go_through(host):
     shown = json.loads(command(host, 'settings', 'show', '--json').stdout)
     assert shown['grace']['value'] == 'PT1M'

@@ -12,8 +12,9 @@ static const struct bf_command command = {.path = "probe",
 		.max_words = 1,
 		.has_rest = true};
 
-static enum belfry_status make(const char *const *argv, bool needs_all, json_t **ret_body,
-		struct belfry_error *err)
+/* The body that argv makes; with `old` as the patch of it. */
+static enum belfry_status make_of(const char *const *argv, bool needs_all, const json_t *old,
+		json_t **ret_body, struct belfry_error *err)
 {
 	struct fixture fixture;
 	struct bf_args args = {0};
@@ -29,9 +30,18 @@ static enum belfry_status make(const char *const *argv, bool needs_all, json_t *
 	if (status == BELFRY_OK) {
 		status = bf_deployment_body(&fixture.cli, &args, needs_all, ret_body, err);
 	}
+	if (status == BELFRY_OK && old != NULL) {
+		status = bf_deployment_patch(*ret_body, &args, old, err);
+	}
 	bf_args_fini(&args);
 	fixture_close(&fixture);
 	return status;
+}
+
+static enum belfry_status make(const char *const *argv, bool needs_all, json_t **ret_body,
+		struct belfry_error *err)
+{
+	return make_of(argv, needs_all, NULL, ret_body, err);
 }
 
 static void expect_json(const json_t *got, const char *wanted)
@@ -178,19 +188,73 @@ static void an_edit_leaves_nothing_of_what_it_replaces(void **state)
 	BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
 	BF_CLEANUP(bf_cleanup_json)
 	json_t *old = json_loads(
-			"{\"rule\": {\"every\": \"PT1M\", \"max_fires\": 3}, \"input\": {\"a\": 1},"
+			"{\"rule\": {\"every\": \"PT1M\", \"anchor\": \"2026-01-01T00:00:00Z\"}, \"input\": {\"a\": 1},"
 			" \"target\": {\"kind\": \"webhook\", \"url\": \"http://h/\", \"body\": null,"
 			" \"headers\": {\"A\": \"b\"}}, \"labels\": {\"old\": \"x\", \"kept\": \"y\"}}",
 			0, NULL);
 	struct belfry_error err;
 
 	(void)state;
-	assert_int_equal(make(argv, false, &body, &err), BELFRY_OK);
-	assert_int_equal(bf_deployment_patch(body, old, &err), BELFRY_OK);
+	assert_int_equal(make_of(argv, false, old, &body, &err), BELFRY_OK);
 	expect_json(body,
-			"{\"rule\": {\"cron\": \"0 9 * * *\", \"every\": null, \"max_fires\": null},"
+			"{\"rule\": {\"cron\": \"0 9 * * *\", \"every\": null, \"anchor\": null},"
 			" \"input\": {\"b\": 2, \"a\": null}, \"target\": {\"kind\": \"remote\","
 			" \"url\": \"http://r/\", \"headers\": null}, \"labels\": {\"old\": null}}");
+}
+
+#define OLD_LIMITS                                                                                 \
+	"\"max_fires\": 4, \"spread\": \"PT1S\", \"except\": [\"2030-01-01\"],"                    \
+	" \"not_before\": \"2026-01-01\", \"not_after\": \"2031-01-01\""
+#define OLD_GONE                                                                                   \
+	"\"max_fires\": null, \"spread\": null, \"except\": null, \"not_before\": null,"           \
+	" \"not_after\": null"
+
+/* What is not named stays: the limits of a rule are no part of how its times are told. */
+static void an_edit_of_the_times_keeps_the_limits_of_a_rule(void **state)
+{
+	static const struct {
+		const char *old; /* how it told its times */
+		const char *argv[5];
+		const char *wanted;
+	} rows[] = {
+			{"\"cron\": \"@daily\"", {"--cron", "0 9 * * *", NULL},
+					"{\"rule\": {\"cron\": \"0 9 * * *\"}}"},
+			{"\"every\": \"PT1M\", \"anchor\": \"2026-01-01T00:00:00Z\"",
+					{"--cron", "@daily", NULL},
+					"{\"rule\": {\"cron\": \"@daily\", \"every\": null,"
+					" \"anchor\": null}}"},
+			{"\"every\": \"PT1M\", \"anchor\": \"2026-01-01T00:00:00Z\"",
+					{"--every", "5m", NULL},
+					"{\"rule\": {\"every\": \"PT5M\"}}"},
+			{"\"any\": [{\"cron\": \"@daily\"}]", {"--every", "5m", NULL},
+					"{\"rule\": {\"every\": \"PT5M\", \"any\": null}}"},
+			{"\"cron\": \"@daily\"", {"--at", "2030-01-01", NULL},
+					"{\"rule\": {\"at\": \"2030-01-01T00:00:00\", \"cron\": null}}"},
+			{"\"cron\": \"@daily\"", {"--cron", "0 9 * * *", "--spread", "5m", NULL},
+					"{\"rule\": {\"cron\": \"0 9 * * *\", \"spread\": \"PT5M\"}}"},
+			{"\"cron\": \"@daily\"", {"--cron", "0 9 * * *", "--spread", "none", NULL},
+					"{\"rule\": {\"cron\": \"0 9 * * *\", \"spread\": null}}"},
+			/* --rule is the whole of it. */
+			{"\"cron\": \"@daily\"", {"--rule", "{\"cron\": \"0 9 * * *\"}", NULL},
+					"{\"rule\": {\"cron\": \"0 9 * * *\", " OLD_GONE "}}"},
+			{"\"every\": \"PT1M\", \"anchor\": \"2026-01-01T00:00:00Z\"",
+					{"--rule", "{\"every\": \"PT2M\"}", NULL},
+					"{\"rule\": {\"every\": \"PT2M\", \"anchor\": null, " OLD_GONE
+					"}}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+		BF_CLEANUP(bf_cleanup_json) json_t *old = NULL;
+		BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
+		struct belfry_error err;
+
+		bf_buf_appendf(&text, "{\"rule\": {%s, " OLD_LIMITS "}}", rows[i].old);
+		old = json_loads(text.ptr, 0, NULL);
+		assert_int_equal(make_of(rows[i].argv, false, old, &body, &err), BELFRY_OK);
+		expect_json(body, rows[i].wanted);
+	}
 }
 
 static void b11_a_spread_and_a_limit_go_into_the_rule_and_leave_the_rest_of_it(void **state)
@@ -202,29 +266,39 @@ static void b11_a_spread_and_a_limit_go_into_the_rule_and_leave_the_rest_of_it(v
 	} rows[] = {
 			{{"--spread", "10m", NULL}, false, "{\"rule\": {\"spread\": \"PT10M\"}}"},
 			{{"--max-fires", "3", NULL}, false, "{\"rule\": {\"max_fires\": 3}}"},
-			{{"--cron", "@daily", "--spread", "PT1H", NULL}, false,
-					"{\"rule\": {\"cron\": \"@daily\", \"spread\": \"PT1H\","
-					" \"every\": null, \"max_fires\": null}}"},
+			{{"--spread", "none", NULL}, false, "{\"rule\": {\"spread\": null}}"},
+			{{"--max-fires", "none", NULL}, false, "{\"rule\": {\"max_fires\": null}}"},
 			{{"--rule", "{\"every\": \"PT2M\"}", "--max-fires", "9", NULL}, false,
 					"{\"rule\": {\"every\": \"PT2M\", \"max_fires\": 9,"
 					" \"spread\": null}}"},
 			{{"--cron", "@daily", "--spread", "5m", "--webhook", "http://h/", NULL},
 					true,
-					"{\"rule\": {\"cron\": \"@daily\", \"spread\": \"PT5M\","
-					" \"every\": null, \"max_fires\": null}, \"target\":"
+					"{\"rule\": {\"cron\": \"@daily\", \"spread\": \"PT5M\"},"
+					" \"target\": {\"kind\": \"webhook\", \"url\": \"http://h/\"}}"},
+			/* Where everything is new there is nothing to remove but what --rule says. */
+			{{"--cron", "@daily", "--spread", "none", "--webhook", "http://h/", NULL},
+					true,
+					"{\"rule\": {\"cron\": \"@daily\"}, \"target\":"
+					" {\"kind\": \"webhook\", \"url\": \"http://h/\"}}"},
+			{{"--rule", "{\"every\": \"PT2M\", \"max_fires\": 2}", "--max-fires",
+					 "none", "--webhook", "http://h/", NULL},
+					true,
+					"{\"rule\": {\"every\": \"PT2M\"}, \"target\":"
 					" {\"kind\": \"webhook\", \"url\": \"http://h/\"}}"},
 	};
+	BF_CLEANUP(bf_cleanup_json)
+	json_t *old = json_loads("{\"rule\": {\"every\": \"PT1M\", \"max_fires\": 4,"
+				 " \"spread\": \"PT1S\"}}",
+			0, NULL);
 
 	(void)state;
 	for (size_t i = 0; i < BF_COUNT(rows); i++) {
 		BF_CLEANUP(bf_cleanup_json) json_t *body = NULL;
-		BF_CLEANUP(bf_cleanup_json)
-		json_t *old = json_loads("{\"rule\": {\"every\": \"PT1M\", \"max_fires\": 4,"
-					 " \"spread\": \"PT1S\"}}",
-				0, NULL);
 		struct belfry_error err;
-		assert_int_equal(make(rows[i].argv, rows[i].needs_all, &body, &err), BELFRY_OK);
-		assert_int_equal(bf_deployment_patch(body, old, &err), BELFRY_OK);
+
+		assert_int_equal(make_of(rows[i].argv, rows[i].needs_all,
+						 rows[i].needs_all ? NULL : old, &body, &err),
+				BELFRY_OK);
 		expect_json(body, rows[i].wanted);
 	}
 }
@@ -240,8 +314,7 @@ static void an_edit_of_the_same_target_keeps_its_other_members(void **state)
 	struct belfry_error err;
 
 	(void)state;
-	assert_int_equal(make(argv, false, &body, &err), BELFRY_OK);
-	assert_int_equal(bf_deployment_patch(body, old, &err), BELFRY_OK);
+	assert_int_equal(make_of(argv, false, old, &body, &err), BELFRY_OK);
 	expect_json(body, "{\"target\": {\"kind\": \"webhook\", \"url\": \"http://new/\"}}");
 }
 
@@ -253,6 +326,7 @@ int run_body_tests(void)
 			cmocka_unit_test(a_time_is_sent_as_the_rules_have_it),
 			cmocka_unit_test(what_cannot_be_meant_is_refused),
 			cmocka_unit_test(an_edit_leaves_nothing_of_what_it_replaces),
+			cmocka_unit_test(an_edit_of_the_times_keeps_the_limits_of_a_rule),
 			cmocka_unit_test(
 					b11_a_spread_and_a_limit_go_into_the_rule_and_leave_the_rest_of_it),
 			cmocka_unit_test(an_edit_of_the_same_target_keeps_its_other_members),
