@@ -112,14 +112,18 @@ struct belfry_forecast_options {
 	size_t size;
 	belfry_time from;           /* counts; not before the year 1 */
 	belfry_time to;             /* does not; not behind the year 9999 */
-	belfry_duration bucket;     /* at least a microsecond; the first bucket begins at `from` */
+	belfry_duration bucket;     /* at least a microsecond */
 	struct belfry_str schedule; /* its id, which decides where in a spread it lies; borrowed */
 	belfry_duration spread;     /* the window: the rule's, or one that is tried; 0: none */
-	uint64_t max_fires;         /* how many firings are left from `from` on; 0: no limit */
+	uint64_t max_fires;         /* how many firings are left; 0: no limit */
+	belfry_duration lead;   /* how long before `from` the first bucket began; 0: at `from` */
+	belfry_time since;      /* due times before it are none: a schedule was made then */
+	belfry_time left_since; /* where `from` is older: firings are left from here on */
 };
 #define BELFRY_FORECAST_OPTIONS_INIT                                                               \
 	{                                                                                          \
-		sizeof(struct belfry_forecast_options), 0, 0, BELFRY_MINUTE, {NULL, 0}, 0, 0       \
+		sizeof(struct belfry_forecast_options), 0, 0, BELFRY_MINUTE, {NULL, 0}, 0, 0, 0,   \
+				INT64_MIN, INT64_MIN                                               \
 	}
 
 /* Add a rule's load to `counts`, so that the load of many rules adds up: how many of its due times lie in
@@ -127,8 +131,8 @@ struct belfry_forecast_options {
  * before `from` included. A count stops at UINT32_MAX. A rule that is one cron expression costs about a
  * nanosecond for a due time; a union, a spread and a limit of firings cost as much as asking for each.
  *
- * counts        not cleared; bucket_count of them, at least as many as [from, to) has, the last of which
- *               may be cut short by `to`
+ * counts        not cleared; bucket_count of them, at least as many as [from - lead, to) has, the last of
+ *               which may be cut short by `to`
  * BELFRY_OK; BELFRY_INVALID (options not initialised, times not in order, too few buckets): then nothing
  * was added; BELFRY_NOMEM (with a spread alone: then a part was). Pure, never blocks. */
 BELFRY_API BELFRY_MUST_CHECK enum belfry_status belfry_rule_forecast(const struct belfry_rule *rule,

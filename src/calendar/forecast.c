@@ -22,6 +22,7 @@
 struct load {
 	const struct belfry_rule *rule;
 	const struct belfry_forecast_options *options;
+	belfry_time origin; /* where the first bucket begins: `from` or before it */
 	uint32_t *counts;
 };
 
@@ -32,9 +33,7 @@ static void add_to(uint32_t *count, uint32_t due_count)
 
 static void add(const struct load *load, belfry_time at, uint32_t due_count)
 {
-	const struct belfry_forecast_options *options = load->options;
-
-	add_to(&load->counts[(at - options->from) / options->bucket], due_count);
+	add_to(&load->counts[(at - load->origin) / load->options->bucket], due_count);
 }
 
 /* --- one by one --- */
@@ -68,16 +67,19 @@ static enum belfry_status find_ready(const struct belfry_forecast_options *optio
 }
 
 /* With a spread, or a limit of firings: then the order of due times matters, and each by itself. What was
- * due before `from` and gets ready later is load too, and of no firing that is left. */
+ * due before `from` and gets ready later is load too, and of no firing that is left; so is what was due
+ * before `left_since`. */
 static enum belfry_status add_each(const struct load *load, struct belfry_error *err)
 {
 	const struct belfry_forecast_options *options = load->options;
-	belfry_time due = bf_time_add(options->from, -options->spread - 1);
+	belfry_time left_since = BF_MAX(options->from, options->left_since);
+	belfry_time due = BF_MAX(bf_time_add(options->from, -options->spread - 1),
+			bf_time_add(options->since, -1));
 	uint64_t fires = 0;
 
 	while (belfry_rule_next(load->rule, due, &due) == BELFRY_OK && due < options->to) {
 		belfry_time ready;
-		bool is_counted = due >= options->from && options->max_fires != 0;
+		bool is_counted = due >= left_since && options->max_fires != 0;
 		if (is_counted && fires++ == options->max_fires) {
 			break;
 		}
@@ -108,7 +110,7 @@ static void add_minutes(const struct load *load, const struct bf_cron *cron, uin
 		belfry_time hour)
 {
 	const struct belfry_forecast_options *options = load->options;
-	belfry_duration since = hour - options->from;
+	belfry_duration since = hour - load->origin;
 	uint32_t in_minute = (uint32_t)__builtin_popcountll(cron->seconds);
 	bool is_whole = options->bucket % BELFRY_MINUTE == 0 && since % BELFRY_MINUTE == 0;
 
@@ -194,7 +196,8 @@ static int64_t second_from(belfry_time at)
 
 static void add_cron(const struct load *load, const struct bf_part *part)
 {
-	int64_t at = second_from(BF_MAX(load->options->from, part->not_before));
+	belfry_time from = BF_MAX(load->options->from, load->options->since);
+	int64_t at = second_from(BF_MAX(from, part->not_before));
 	int64_t end = second_from(BF_MIN(load->options->to, part->not_after + 1));
 
 	while (at < end) {
@@ -223,11 +226,12 @@ static enum belfry_status check(const struct belfry_forecast_options *options, s
 		return bf_error_set(err, BELFRY_INVALID,
 				"forecast: from and to do not lie in order in the years 1 to 9999");
 	}
-	if (options->bucket < 1 || options->spread < 0) {
+	if (options->bucket < 1 || options->spread < 0 || options->lead < 0 ||
+			options->lead > options->from - BF_RULE_FIRST_TIME) {
 		return bf_error_set(err, BELFRY_INVALID,
-				"forecast: no bucket, or a negative spread");
+				"forecast: no bucket, or a negative spread or lead");
 	}
-	belfry_duration length = options->to - options->from;
+	belfry_duration length = options->to - options->from + options->lead;
 	if ((uint64_t)(length / options->bucket + (length % options->bucket != 0 ? 1 : 0)) >
 			bucket_count) {
 		return bf_error_set(err, BELFRY_INVALID, "forecast: too few buckets for its time");
@@ -239,12 +243,12 @@ enum belfry_status belfry_rule_forecast(const struct belfry_rule *rule,
 		const struct belfry_forecast_options *options, uint32_t *counts,
 		size_t bucket_count, struct belfry_error *err)
 {
-	struct load load = {rule, options, counts};
 	enum belfry_status status = check(options, bucket_count, err);
 
 	if (status != BELFRY_OK) {
 		return status;
 	}
+	struct load load = {rule, options, options->from - options->lead, counts};
 	if (!is_plain(&load)) {
 		return add_each(&load, err);
 	}

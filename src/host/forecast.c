@@ -88,6 +88,7 @@ static enum belfry_status put_deployment(struct forecast *f, const struct bf_dep
 	rule.options.gap = d->policies.dst_gap;
 	rule.options.fold = d->policies.dst_fold;
 	rule.options.anchor = d->created_at;
+	rule.since = bf_time_add(d->updated_at, 1); /* the revision in force: due strictly after */
 	if (state != NULL && state->is_known && state->fired_count > 0) {
 		rule.fired_count = (uint64_t)state->fired_count;
 	}
@@ -435,10 +436,11 @@ enum belfry_status bf_forecast(struct bf_host *host, const struct bf_forecast_qu
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	if (bf_load_init(&f.load, query->from - query->from % BELFRY_MINUTE,
-			    (size_t)query->hours * 60, is_late, &f) != BELFRY_OK) {
+	if (bf_load_init(&f.load, query->from, (size_t)query->hours * 60, is_late, &f) !=
+			BELFRY_OK) {
 		return no_memory(err);
 	}
+	f.load.now = host->options.env->wall(host->options.env->data);
 	set_deadline(&f, READ_TIME);
 	status = read_all(&f, err);
 	set_deadline(&f, COUNT_TIME); /* of its own: what was read must not be for nothing */

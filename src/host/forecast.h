@@ -9,7 +9,7 @@
 #define BF_FORECAST_HOURS_MAX     168
 
 struct bf_forecast_query {
-	belfry_time from;             /* cut to the minute */
+	belfry_time from;             /* exact; minutes are counted from the one it lies in */
 	int64_t hours;                /* 1 to BF_FORECAST_HOURS_MAX */
 	belfry_duration bucket;       /* whole minutes, a day at most */
 	struct belfry_str q;          /* prefix of the name */

@@ -35,7 +35,9 @@ enum belfry_status bf_load_init(struct bf_load *load, belfry_time from, size_t m
 		bool (*is_late)(void *data), void *data)
 {
 	*load = (struct bf_load){
-			.from = from,
+			.from = from - from % BELFRY_MINUTE,
+			.begin = from,
+			.now = INT64_MIN,
 			.minute_count = minute_count,
 			.is_late = is_late,
 			.data = data,
@@ -82,11 +84,11 @@ static enum belfry_status no_memory(struct belfry_error *err)
 	return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 }
 
-/* Cron text means the same for everybody in a zone; what JSON says may hang on the schedule: when it was
- * made, what it has fired, where its id puts it in a spread. */
-static bool is_shared(const struct bf_load_rule *rule)
+/* Cron text means the same for everybody in a zone who had it from the beginning; what JSON says may hang on
+ * the schedule: when it was made, what it has fired, where its id puts it in a spread. */
+static bool is_shared(const struct bf_load *load, const struct bf_load_rule *rule)
 {
-	return rule->text.len > 0 && rule->text.ptr[0] != '{';
+	return rule->text.len > 0 && rule->text.ptr[0] != '{' && rule->since <= load->begin;
 }
 
 static enum belfry_status write_key(const struct bf_load_rule *rule, struct bf_buf *bytes)
@@ -147,6 +149,7 @@ static enum belfry_status new_group(struct bf_load *load, struct belfry_zones *z
 	*ret_group = (uint32_t)load->group_count++;
 	load->groups[*ret_group].spread = belfry_rule_spread(rule); /* grown: the rest is zero */
 	load->groups[*ret_group].max_fires = left;
+	load->groups[*ret_group].since = source->since;
 	load->groups[*ret_group].rule = BF_TAKE(rule);
 	load->bytes += RULE_BYTES + RULE_TEXT_TIMES * source->text.len;
 	return BELFRY_OK;
@@ -158,7 +161,7 @@ static enum belfry_status find_group(struct bf_load *load, struct belfry_zones *
 	BF_CLEANUP(bf_buf_fini) struct bf_buf bytes = {0};
 	struct bf_load_key *key = NULL;
 
-	if (!is_shared(rule)) {
+	if (!is_shared(load, rule)) {
 		return new_group(load, zones, rule, ret_group, err);
 	}
 	if (write_key(rule, &bytes) != BELFRY_OK) {
@@ -232,11 +235,14 @@ enum belfry_status bf_load_add(const struct bf_load *load, const struct bf_load_
 	char id[BELFRY_ID_TEXT_BYTES];
 
 	belfry_id_format(load->members[member].id, id);
-	options.from = load->from;
+	options.from = load->begin;
+	options.lead = load->begin - load->from;
 	options.to = load->from + (belfry_duration)load->minute_count * BELFRY_MINUTE;
 	options.schedule = bf_str(id);
 	options.spread = spread;
 	options.max_fires = group->max_fires;
+	options.since = group->since;
+	options.left_since = load->now;
 	return belfry_rule_forecast(group->rule, &options, counts, load->minute_count, NULL);
 }
 

@@ -24,6 +24,7 @@ struct bf_load_group {
 	struct belfry_rule *rule; /* owned */
 	belfry_duration spread;
 	uint64_t max_fires; /* that are left; 0: no limit */
+	belfry_time since;  /* due times before it are none */
 	uint32_t first;     /* of its members */
 	uint32_t member_count;
 	uint32_t changed_count;           /* the first of its members, by the plan */
@@ -76,7 +77,9 @@ struct bf_load_plan {
 };
 
 struct bf_load {
-	belfry_time from;
+	belfry_time from;  /* a whole minute: the first one's beginning */
+	belfry_time begin; /* counts: in the first minute */
+	belfry_time now;   /* firings are left from here on; INT64_MIN: from `begin` */
 	size_t minute_count;
 	bool (*is_late)(void *data);
 	void *data;
@@ -102,10 +105,11 @@ struct bf_load_rule {
 	struct belfry_str zone;
 	struct belfry_rule_options options;
 	uint64_t fired_count; /* of the limit of firings, if it has one */
+	belfry_time since;    /* no due time before it: the rule is in force from then on */
 };
 
-/* Minutes from `from`, a whole minute, on. is_late may be NULL. BELFRY_OK or BELFRY_NOMEM; bf_load_fini in
- * either case. */
+/* From `from` on, in whole minutes of which it lies in the first. is_late may be NULL. BELFRY_OK or
+ * BELFRY_NOMEM; bf_load_fini in either case. */
 BF_MUST_CHECK enum belfry_status bf_load_init(struct bf_load *load, belfry_time from,
 		size_t minute_count, bool (*is_late)(void *data), void *data);
 void bf_load_fini(struct bf_load *load);

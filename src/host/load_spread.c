@@ -95,6 +95,7 @@ static enum belfry_status count_in_minute(const struct bf_load *load,
 	belfry_id_format(load->members[group->first].id, id);
 	options.from = load->from + (belfry_duration)minute * BELFRY_MINUTE;
 	options.to = options.from + BELFRY_MINUTE;
+	options.since = group->since;
 	options.schedule = bf_str(id);
 	options.spread = group->spread;
 	return belfry_rule_forecast(group->rule, &options, ret_count, 1, NULL);

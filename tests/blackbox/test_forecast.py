@@ -113,3 +113,14 @@ def test_what_has_fired_its_last_time_is_left_out(server, receiver):
     belfry.wait_for(lambda: server.show(id_)['phase'] == 'exhausted', 'the last firing')
     answer = forecast(server)
     assert (answer['deployments'], answer['left_out'], answer['total']) == (1, 1, 1)
+
+
+def test_nothing_is_due_before_a_deployment_was_made_or_at_that_instant(server):
+    id_ = set_up(server, (1, 'every', {'every': 'PT6H'}), (1, 'minutely', '* * * * *'))['every-000']
+    made = server.show(id_)['created_at']
+    answer = server.get(f'/v1/forecast?from={made}&hours=7&q=every')
+    assert answer['from'] == made[:17] + '00Z' and answer['total'] == 1 and answer['counts'][0] == 0
+    assert sum(answer['counts'][359:362]) == 1
+    made = server.show(set_up(server, (1, 'again', '* * * * *'))['again-000'])['created_at']
+    before = server.get(f'/v1/forecast?from={made[:17]}00Z&hours=2&q=again')
+    assert before['counts'] == [0] + [1] * 119 and before['total'] == 119

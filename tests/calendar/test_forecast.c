@@ -17,13 +17,17 @@ static uint32_t found[BUCKETS_MAX];
 static void count_naively(const struct belfry_rule *rule, const struct belfry_forecast_options *o)
 {
 	belfry_time due = o->from - o->spread - 1;
+	belfry_time left_since = BF_MAX(o->from, o->left_since);
 	uint64_t left = o->max_fires;
 
 	memset(expected, 0, sizeof(expected));
 	while (belfry_rule_next(rule, due, &due) == BELFRY_OK && due < o->to) {
 		struct belfry_id run;
 		belfry_time ready = due;
-		if (o->max_fires != 0 && due >= o->from && left-- == 0) {
+		if (due < o->since) {
+			continue;
+		}
+		if (o->max_fires != 0 && due >= left_since && left-- == 0) {
 			return;
 		}
 		if (o->spread != 0) {
@@ -31,7 +35,7 @@ static void count_naively(const struct belfry_rule *rule, const struct belfry_fo
 			ready += bf_id_spread(run, o->spread);
 		}
 		if (ready >= o->from && ready < o->to) {
-			expected[(ready - o->from) / o->bucket]++;
+			expected[(ready - o->from + o->lead) / o->bucket]++;
 		}
 	}
 }
@@ -116,6 +120,15 @@ static void put_random_options(struct belfry_forecast_options *o, uint64_t *seed
 	o->to = change + (belfry_duration)walk_random(seed, 1500) * unit;
 	o->bucket = buckets[walk_random(seed, BF_COUNT(buckets))];
 	o->max_fires = walk_random(seed, 6) == 0 ? 1 + walk_random(seed, 200) : 0;
+	o->lead = walk_random(seed, 2) == 0
+			? (belfry_duration)walk_random(seed, 60) * BELFRY_SECOND + 7
+			: 0;
+	if (walk_random(seed, 3) == 0) {
+		o->since = change - (belfry_duration)walk_random(seed, 1500) * unit;
+	}
+	if (walk_random(seed, 3) == 0) {
+		o->left_since = change - (belfry_duration)walk_random(seed, 1500) * unit;
+	}
 	if (walk_random(seed, 8) == 0) {
 		o->schedule = BF_STR(SCHEDULE);
 		o->spread = (belfry_duration)(1 + walk_random(seed, 3600)) * BELFRY_SECOND;
@@ -227,6 +240,28 @@ static void what_fires_a_few_times_more_is_counted_so_often(void **state)
 	assert_int_equal(found[180], 0);
 }
 
+static void the_first_bucket_may_have_begun_and_nothing_is_due_before_since(void **state)
+{
+	struct belfry_forecast_options o = a_day("2026-06-01T00:00:00Z");
+
+	(void)state;
+	o.from += 27 * BELFRY_SECOND;
+	o.lead = 27 * BELFRY_SECOND;
+	assert_int_equal(total("* * * * *", "UTC", &o), 1439);
+	assert_int_equal(found[0], 0);
+	assert_int_equal(found[1], 1);
+	assert_int_equal(total("*/10 * * * * *", "UTC", &o), 6 * 1440 - 3);
+	assert_int_equal(found[0], 3);
+	o.since = o.from + 2 * BELFRY_HOUR;
+	assert_int_equal(total("0 * * * *", "UTC", &o), 21);
+	assert_int_equal(found[120], 0);
+	o.max_fires = 3;
+	assert_int_equal(total("0 * * * *", "UTC", &o), 3);
+	assert_int_equal(found[180], 1);
+	o.left_since = o.from + 4 * BELFRY_HOUR; /* what was due before has fired */
+	assert_int_equal(total("0 * * * *", "UTC", &o), 2 + 3);
+}
+
 static void b11_a_spread_is_counted_where_its_runs_get_ready(void **state)
 {
 	struct belfry_forecast_options o = a_day("2026-06-01T00:00:00Z");
@@ -293,6 +328,8 @@ int run_forecast_tests(void)
 			cmocka_unit_test(parts_of_a_union_that_agree_count_once),
 			cmocka_unit_test(load_adds_up_and_stops_at_the_largest_count),
 			cmocka_unit_test(what_fires_a_few_times_more_is_counted_so_often),
+			cmocka_unit_test(
+					the_first_bucket_may_have_begun_and_nothing_is_due_before_since),
 			cmocka_unit_test(b11_a_spread_is_counted_where_its_runs_get_ready),
 			cmocka_unit_test(questions_that_make_no_sense_are_refused_and_add_nothing),
 	};

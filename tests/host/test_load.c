@@ -185,6 +185,36 @@ static void what_has_fired_enough_has_no_load_and_the_rest_what_is_left(void **s
 	end();
 }
 
+static void minutes_begin_whole_and_nothing_is_due_before_the_first_instant_or_the_schedule(
+		void **state)
+{
+	struct bf_load_rule late = {
+			.text = BF_STR("* * * * *"),
+			.zone = BF_STR("UTC"),
+			.options = BELFRY_RULE_OPTIONS_INIT,
+			.since = (DAY + 3 * 60) * BELFRY_SECOND,
+	};
+	struct bf_load_rule limited = late;
+
+	(void)state;
+	limited.text = BF_STR("{\"cron\":\"* * * * *\",\"max_fires\":3}");
+	limited.fired_count = 1;
+	world.count = 0;
+	assert_int_equal(bf_load_init(&world.load, (DAY + 27) * BELFRY_SECOND, 10, NULL, NULL),
+			BELFRY_OK);
+	world.load.now = (DAY + 5 * 60 + 1) * BELFRY_SECOND;
+	put(2, "* * * * *");
+	assert_int_equal(bf_load_put(&world.load, zones, id_of(7), &late, NULL), BELFRY_OK);
+	assert_int_equal(bf_load_put(&world.load, zones, id_of(8), &limited, NULL), BELFRY_OK);
+	assert_int_equal(bf_load_count(&world.load, NULL), BELFRY_OK);
+	assert_int_equal(world.load.from, DAY * BELFRY_SECOND);
+	static const uint32_t wanted[] = {0, 2, 2, 4, 4, 4, 4, 4, 3, 3};
+	for (size_t i = 0; i < BF_COUNT(wanted); i++) {
+		assert_int_equal(world.load.counts[i], wanted[i]);
+	}
+	end();
+}
+
 static void rules_of_one_text_are_counted_once_and_others_apart(void **state)
 {
 	(void)state;
@@ -395,6 +425,8 @@ int main(void)
 			cmocka_unit_test(the_busiest_minutes_are_levels_with_those_who_make_them),
 			cmocka_unit_test(
 					what_has_fired_enough_has_no_load_and_the_rest_what_is_left),
+			cmocka_unit_test(
+					minutes_begin_whole_and_nothing_is_due_before_the_first_instant_or_the_schedule),
 			cmocka_unit_test(rules_of_one_text_are_counted_once_and_others_apart),
 			cmocka_unit_test(
 					b11_a_plan_halves_a_peak_at_night_and_its_spread_is_kept_everywhere),
