@@ -156,17 +156,24 @@ static enum belfry_status read_counts(struct forecast *f, struct bf_plot *plot,
 	return BELFRY_OK;
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void print_summary(const struct forecast *f, const struct bf_plot *plot)
 {
+	uint64_t deployments = number(f->answer, "deployments");
+	size_t hours = plot->count / 60;
 	char from[BF_PLOT_TIME_BYTES];
 
 	bf_plot_format_time(f->zone, plot->from, from);
 	(void)fprintf(f->cli->out,
-			"%" PRIu64 " due in %zu hours from %s, %s\n%" PRIu64
-			" in the busiest minute, %" PRIu64 " deployments\n\n",
-			number(f->answer, "total"), plot->count / 60, from,
-			bf_buf_str(&f->zone_name).ptr, plot->peak,
-			number(f->answer, "deployments"));
+			"%" PRIu64 " due in %zu hour%s from %s, %s\n%" PRIu64
+			" in the busiest minute; %" PRIu64 " deployment%s in all\n",
+			number(f->answer, "total"), hours, plural(hours), from,
+			bf_buf_str(&f->zone_name).ptr, plot->peak, deployments,
+			plural(deployments));
 }
 
 /* "nightly-a, nightly-b and 410 more" */
@@ -304,7 +311,7 @@ static void print_reason(const struct forecast *f, const json_t *reason)
 	(void)fputc('\n', f->cli->out);
 }
 
-static void print_proposal(const struct forecast *f)
+static void print_proposal(const struct forecast *f, size_t hours)
 {
 	const json_t *proposal = json_object_get(f->answer, "proposal");
 	size_t count = json_array_size(json_object_get(proposal, "changes"));
@@ -314,10 +321,10 @@ static void print_proposal(const struct forecast *f)
 		return;
 	}
 	(void)fprintf(f->cli->out,
-			"\nProposal: spread %zu deployment%s, and the busiest minute falls from "
-			"%" PRIu64 " to %" PRIu64 "\n",
-			count, count > 1 ? "s" : "", number(proposal, "before"),
-			number(proposal, "after"));
+			"\nProposal: spread %zu deployment%s; the peak of %s%zu "
+			"hour%s falls from %" PRIu64 " to %" PRIu64 "\n",
+			count, plural(count), hours == 1 ? "this " : "these ", hours, plural(hours),
+			number(proposal, "before"), number(proposal, "after"));
 	print_commands(f, count > COMMANDS_SHOWN + 1 ? COMMANDS_SHOWN : count, "  ");
 	if (count > COMMANDS_SHOWN + 1) {
 		(void)fprintf(f->cli->out, "  and %zu more: --commands prints all of them\n",
@@ -331,10 +338,10 @@ static void print_left_out(const struct forecast *f)
 
 	if (left_out > 0) {
 		(void)fprintf(f->cli->out,
-				"\n%" PRIu64
-				" enabled deployments do not fire as they are, and are "
-				"left out: paused, exhausted or quarantined\n",
-				left_out);
+				"\n%" PRIu64 " enabled deployment%s left out: ", left_out,
+				left_out == 1 ? " does not fire as it is, and is"
+					      : "s do not fire as they are, and are");
+		(void)fputs("paused, exhausted or quarantined\n", f->cli->out);
 	}
 	if (!json_is_true(json_object_get(f->answer, "complete"))) {
 		(void)fprintf(f->cli->out,
@@ -343,7 +350,28 @@ static void print_left_out(const struct forecast *f)
 	}
 }
 
-static enum belfry_status show(struct forecast *f, struct belfry_error *err)
+/* Nothing was counted: why. */
+static void print_nothing(const struct forecast *f, const struct bf_args *args)
+{
+	const char *prefix = bf_args_word(args, 0);
+	const char *label = bf_args_has(args, "label") ? bf_args_value(args, "label") : NULL;
+
+	(void)fputs("no enabled deployment", f->cli->out);
+	if (prefix != NULL) {
+		(void)fputs(" begins with \"", f->cli->out);
+		bf_text_print(f->cli->out, false, BF_COLOUR_NONE, bf_str(prefix));
+		(void)fputc('"', f->cli->out);
+	}
+	if (label != NULL) {
+		(void)fputs(prefix != NULL ? " and has the label " : " has the label ",
+				f->cli->out);
+		bf_text_print(f->cli->out, false, BF_COLOUR_NONE, bf_str(label));
+	}
+	(void)fputs(prefix == NULL && label == NULL ? " is there\n" : "\n", f->cli->out);
+}
+
+static enum belfry_status show(struct forecast *f, const struct bf_args *args,
+		struct belfry_error *err)
 {
 	struct bf_plot plot = {
 			.from = time_of(f->answer, "from"),
@@ -357,12 +385,18 @@ static enum belfry_status show(struct forecast *f, struct belfry_error *err)
 	if (status != BELFRY_OK) {
 		return status;
 	}
+	if (number(f->answer, "deployments") == 0 && number(f->answer, "left_out") == 0 &&
+			plot.peak == 0) {
+		print_nothing(f, args);
+		return BELFRY_OK;
+	}
 	print_summary(f, &plot);
 	if (plot.peak > 0) {
+		(void)fputc('\n', f->cli->out);
 		bf_plot_print(&plot, f->cli->out);
 	}
 	print_peaks(f);
-	print_proposal(f);
+	print_proposal(f, plot.count / 60);
 	print_left_out(f);
 	return BELFRY_OK;
 }
@@ -391,7 +425,7 @@ static enum belfry_status run_forecast(struct bf_cli *cli, const struct bf_args 
 		print_commands(&f, SIZE_MAX, "");
 		return BELFRY_OK;
 	}
-	return show(&f, err);
+	return show(&f, args, err);
 }
 
 static const struct bf_option forecast_options[] = {

@@ -11,9 +11,11 @@
 #define HOUR_MINUTES 60
 #define COLUMNS_MIN  20
 #define LEVELS       8
+#define OFFSET_BYTES sizeof("+14:00")
 
 struct row {
-	int64_t hour; /* local hours since 1970 */
+	int64_t hour;      /* local hours since 1970 */
+	belfry_time first; /* minute of it */
 	uint64_t total;
 	uint64_t cells[HOUR_MINUTES]; /* the fullest minute of each */
 	int last;                     /* minute; -1: none yet */
@@ -24,6 +26,7 @@ struct printing {
 	FILE *file;
 	size_t minutes; /* of a cell */
 	int digits;     /* of an hour's total */
+	int offset;     /* room for the offsets of an hour that comes twice */
 	int64_t day;    /* of the last row */
 };
 
@@ -36,12 +39,43 @@ static int64_t local_minute(const struct belfry_rule *zone, belfry_time at)
 	return (at / BELFRY_SECOND + belfry_rule_offset(zone, at)) / 60;
 }
 
+/* Whether the clock shows this time a second time, around a day before or behind. */
+static bool is_twice(const struct belfry_rule *zone, belfry_time at)
+{
+	int32_t offset = belfry_rule_offset(zone, at);
+	const belfry_time sides[] = {at - BELFRY_DAY, at + BELFRY_DAY};
+
+	for (size_t i = 0; i < BF_COUNT(sides); i++) {
+		int32_t other = belfry_rule_offset(zone, sides[i]);
+		belfry_time again = at + (belfry_duration)(offset - other) * BELFRY_SECOND;
+		if (other != offset && belfry_rule_offset(zone, again) == other) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "+02:00" where the clock shows this time twice, else nothing. */
+static void format_offset(const struct belfry_rule *zone, belfry_time at, char *buffer)
+{
+	int offset = belfry_rule_offset(zone, at) / 60;
+	unsigned minutes = (unsigned)(offset < 0 ? -offset : offset);
+
+	buffer[0] = '\0';
+	if (is_twice(zone, at)) {
+		(void)snprintf(buffer, OFFSET_BYTES, "%c%02u:%02u", offset < 0 ? '-' : '+',
+				minutes / 60 % 100, minutes % 60);
+	}
+}
+
 void bf_plot_format_time(const struct belfry_rule *zone, belfry_time at, char *buffer)
 {
 	int64_t minute = local_minute(zone, at);
+	char offset[OFFSET_BYTES];
 
-	(void)snprintf(buffer, BF_PLOT_TIME_BYTES, "%s %02d:%02d", days[minute / 1440 % 7],
-			(int)(minute / 60 % 24), (int)(minute % 60));
+	format_offset(zone, at, offset);
+	(void)snprintf(buffer, BF_PLOT_TIME_BYTES, "%s %02d:%02d%s", days[minute / 1440 % 7],
+			(int)(minute / 60 % 24), (int)(minute % 60), offset);
 }
 
 /* --- cells --- */
@@ -103,14 +137,17 @@ static void print_day(struct printing *p, int64_t day)
 
 static void print_row(struct printing *p, const struct row *row)
 {
+	char offset[OFFSET_BYTES];
+
 	if (row->last < 0) {
 		return;
 	}
 	if (row->hour / 24 != p->day) {
 		print_day(p, row->hour / 24);
 	}
-	(void)fprintf(p->file, " %02d:00 %*llu%s", (int)(row->hour % 24), p->digits,
-			(unsigned long long)row->total, row->total > 0 ? " " : "");
+	format_offset(p->plot->zone, row->first, offset);
+	(void)fprintf(p->file, " %02d:00%-*s %*llu%s", (int)(row->hour % 24), p->offset, offset,
+			p->digits, (unsigned long long)row->total, row->total > 0 ? " " : "");
 	print_cells(p, row);
 	(void)fputc('\n', p->file);
 }
@@ -133,12 +170,12 @@ static void walk_rows(struct printing *p, row_fn use)
 	struct row row = {.last = -1};
 
 	for (size_t i = 0; i < plot->count; i++) {
-		int64_t local = local_minute(plot->zone,
-				plot->from + (belfry_duration)i * BELFRY_MINUTE);
+		belfry_time at = plot->from + (belfry_duration)i * BELFRY_MINUTE;
+		int64_t local = local_minute(plot->zone, at);
 		int minute = (int)(local % 60);
 		if (local / 60 != row.hour || minute <= row.last) {
 			use(p, &row);
-			row = (struct row){.hour = local / 60, .last = -1};
+			row = (struct row){.hour = local / 60, .first = at, .last = -1};
 		}
 		put_minute(&row, p->minutes, minute, plot->counts[i]);
 	}
@@ -147,6 +184,12 @@ static void walk_rows(struct printing *p, row_fn use)
 
 static void measure_row(struct printing *p, const struct row *row)
 {
+	char offset[OFFSET_BYTES] = "";
+
+	if (row->last >= 0) {
+		format_offset(p->plot->zone, row->first, offset);
+	}
+	p->offset = BF_MAX(p->offset, (int)strlen(offset));
 	p->digits = BF_MAX(p->digits, snprintf(NULL, 0, "%llu", (unsigned long long)row->total));
 }
 
@@ -183,8 +226,12 @@ void bf_plot_print(const struct bf_plot *plot, FILE *file)
 	struct printing p = {.plot = plot, .file = file, .minutes = 1, .digits = 1, .day = -1};
 
 	walk_rows(&p, measure_row);
-	size_t left = strlen(" 00:00 ") + (size_t)p.digits + strlen(" ");
+	size_t left = strlen(" 00:00 ") + (size_t)p.offset + (size_t)p.digits + strlen(" ");
 	p.minutes = find_minutes(BF_MAX(plot->columns, COLUMNS_MIN), left);
 	print_axis(&p, left);
 	walk_rows(&p, print_row);
+	if (plot->peak > 0) {
+		(void)fprintf(file, "%*s%s = %llu\n", (int)left, "", glyph(plot, plot->peak),
+				(unsigned long long)plot->peak);
+	}
 }

@@ -16,11 +16,13 @@ struct bf_plot {
 };
 
 /* "Tue  1 Dec" at the head of each day, then a row for each local hour: its beginning, its total, and its
- * minutes. Where the columns do not suffice for sixty, a cell stands for some minutes, and shows the fullest. */
+ * minutes. Where the columns do not suffice for sixty, a cell stands for some minutes, and shows the fullest.
+ * Hours that come twice have their offset; the last line says what the highest cell stands for. */
 void bf_plot_print(const struct bf_plot *plot, FILE *file);
 
-/* Local date and time of an instant: "Tue 02:00". Buffer: BF_PLOT_TIME_BYTES. */
-#define BF_PLOT_TIME_BYTES 16
+/* Local date and time of an instant: "Tue 02:00", and "Sun 02:00+01:00" where the clock shows it twice. Buffer:
+ * BF_PLOT_TIME_BYTES. */
+#define BF_PLOT_TIME_BYTES 24
 void bf_plot_format_time(const struct belfry_rule *zone, belfry_time at, char *buffer);
 
 #endif

@@ -24,11 +24,12 @@ def lines(server, *options, zone='UTC'):
 
 def test_the_plot_has_a_row_for_each_hour_and_the_peaks_below(loaded):
     shown = lines(loaded)
-    assert shown[:2] == ['185 due in 24 hours from Mon 00:00, UTC', '46 in the busiest minute, 47 deployments']
+    assert shown[:2] == ['185 due in 24 hours from Mon 00:00, UTC', '46 in the busiest minute; 47 deployments in all']
     assert shown[4] == 'Mon 7 Jan'
     rows = shown[5:29]
     assert [row.split()[0] for row in rows] == [f'{hour:02}:00' for hour in range(24)]
     assert rows[2] == ' 02:00 47 #' + ' ' * 29 + '.' and rows[3] == ' 03:00  6 :'
+    assert shown[29] == '          # = 46'
     peaks = shown[shown.index('Busiest minutes') + 1:]
     assert peaks[0] == '  Mon 02:00  46 due: nightly-000, nightly-001, nightly-002 and 43 more'
     assert all(len(line) <= 80 for line in shown[:35]) and all(line.isascii() for line in shown)
@@ -44,7 +45,8 @@ def test_b11_the_commands_of_the_proposal_halve_the_peak(loaded):
     shown = lines(loaded)
     head = next(line for line in shown if line.startswith('Proposal: '))
     commands = lines(loaded, '--commands')
-    assert head == f'Proposal: spread {len(commands)} deployments, and the busiest minute falls from 46 to ' + head.split()[-1]
+    assert head == (f'Proposal: spread {len(commands)} deployments; the peak of these 24 hours falls from 46 '
+                    'to ' + head.split()[-1])
     assert int(head.split()[-1]) <= 23
     assert [line.strip() for line in shown if line.startswith('  belfry ')] == commands[:5]
     for command in commands:
@@ -58,9 +60,13 @@ def test_b11_the_commands_of_the_proposal_halve_the_peak(loaded):
 def test_a_part_of_the_deployments_and_other_hours(loaded):
     assert lines(loaded, '--label', 'team=data')[0].startswith('40 due in 24 hours')
     assert lines(loaded, 'hourly', '--hours', '2')[0].startswith('12 due in 2 hours')
-    shown = lines(loaded, 'none')
-    assert shown == ['0 due in 24 hours from Mon 00:00, UTC', '0 in the busiest minute, 0 deployments', '', '',
-                     'No proposal: no minute has more than one']
+    assert lines(loaded, 'none') == ['no enabled deployment begins with "none"']
+    assert lines(loaded, '--label', 'team=none') == ['no enabled deployment has the label team=none']
+    assert lines(loaded, 'none', '--label', 'team=x') == [
+        'no enabled deployment begins with "none" and has the label team=x']
+    assert lines(loaded, "it's", '--hours', '1') == [
+        '0 due in 1 hour from Mon 00:00, UTC', '0 in the busiest minute; 1 deployment in all', '',
+        'No proposal: no minute has more than one']
     assert lines(loaded, 'none', '--commands') == []
 
 
@@ -102,8 +108,19 @@ def fake():
 def test_what_was_not_counted_is_told(fake):
     fake.fake.answers[('GET', '/v1/forecast')] = 200, cli_support.forecast(complete=False, left_out=3, deployments=9)
     shown = belfry('forecast', '--tz', 'UTC', url=fake.url).stdout
-    assert '3 enabled deployments do not fire as they are' in shown
+    assert '3 enabled deployments do not fire as they are, and are left out: paused' in shown
     assert 'more deployments than could be counted in time' in shown
+
+
+def test_one_is_said_as_one(fake):
+    fake.fake.answers[('GET', '/v1/forecast')] = 200, cli_support.forecast(left_out=1, deployments=1)
+    shown = belfry('forecast', '--tz', 'UTC', url=fake.url).stdout
+    assert '; 1 deployment in all\n' in shown
+    assert '1 enabled deployment does not fire as it is, and is left out: paused' in shown
+
+
+def test_a_server_without_deployments_says_so(server):
+    assert lines(server) == ['no enabled deployment is there']
 
 
 @pytest.mark.parametrize('answer', [{}, {'counts': 5}, {'counts': []}, {'counts': [0] * 10081},

@@ -82,11 +82,13 @@ static void a_row_is_an_hour_and_a_cell_a_minute_by_its_share(void **state)
 			" 22:00 102 #.:                                                        .\n"
 			" 23:00  40 =\n"
 			"Wed 2 Dec\n"
-			" 00:00   0\n");
+			" 00:00   0\n"
+			"           # = 80\n");
 	expect_lines(plot_of("UTC", "2026-12-01T22:00:00Z", 3, 80, true),
 			"           :00            :15            :30            :45\n"
 			"Tue 1 Dec\n"
-			" 22:00 101 \xe2\x96\x88\xe2\x96\x81\xe2\x96\x82\n");
+			" 22:00 101 \xe2\x96\x88\xe2\x96\x81\xe2\x96\x82\n"
+			"           \xe2\x96\x88 = 80\n");
 }
 
 static void hours_are_those_of_the_zone_from_any_minute_on(void **state)
@@ -101,7 +103,8 @@ static void hours_are_those_of_the_zone_from_any_minute_on(void **state)
 			"Tue 1 Dec\n"
 			" 23:00 2                               #                            #\n"
 			"Wed 2 Dec\n"
-			" 00:00 1 #\n");
+			" 00:00 1 #\n"
+			"         # = 1\n");
 }
 
 static void an_hour_that_comes_twice_has_two_rows_and_one_that_is_missing_none(void **state)
@@ -109,10 +112,9 @@ static void an_hour_that_comes_twice_has_two_rows_and_one_that_is_missing_none(v
 	(void)state;
 	fill(1);
 	char *text = plot_of("Europe/Berlin", "2026-10-25T00:00:00Z", 180, 80, false);
-	const char *first = strstr(text, "\n 02:00 60 ");
-	assert_non_null(first);
-	assert_non_null(strstr(first + 1, "\n 02:00 60 "));
-	assert_non_null(strstr(text, "\n 03:00 60 "));
+	assert_non_null(strstr(text, "\n 02:00+02:00 60 #"));
+	assert_non_null(strstr(text, "\n 02:00+01:00 60 #"));
+	assert_non_null(strstr(text, "\n 03:00       60 #"));
 	free(text);
 	text = plot_of("Europe/Berlin", "2026-03-29T00:00:00Z", 120, 80, false);
 	assert_non_null(strstr(text, "\n 01:00 60 "));
@@ -120,9 +122,41 @@ static void an_hour_that_comes_twice_has_two_rows_and_one_that_is_missing_none(v
 	assert_non_null(strstr(text, "\n 03:00 60 "));
 	free(text);
 	text = plot_of("Australia/Lord_Howe", "2026-04-04T14:00:00Z", 120, 80, false);
-	assert_non_null(strstr(text, "\n 01:00 60 "));
-	assert_non_null(strstr(text, "\n 01:00 30 "));
+	assert_non_null(strstr(text, "\n 01:00       60 "));
+	assert_non_null(strstr(text, "\n 01:00+10:30 30 "));
 	free(text);
+}
+
+static void a_time_that_the_clock_shows_twice_has_its_offset(void **state)
+{
+	static const struct {
+		const char *at;
+		const char *zone;
+		const char *wanted;
+	} rows[] = {
+			{"2026-10-25T00:59:00Z", "Europe/Berlin", "Sun 02:59+02:00"},
+			{"2026-10-25T01:59:00Z", "Europe/Berlin", "Sun 02:59+01:00"},
+			{"2026-10-25T02:00:00Z", "Europe/Berlin", "Sun 03:00"},
+			{"2026-10-24T23:59:00Z", "Europe/Berlin", "Sun 01:59"},
+			{"2026-03-29T01:00:00Z", "Europe/Berlin", "Sun 03:00"},
+			{"2026-11-01T05:30:00Z", "America/New_York", "Sun 01:30-04:00"},
+			{"2026-11-01T06:30:00Z", "America/New_York", "Sun 01:30-05:00"},
+	};
+	struct belfry_zones *zones = NULL;
+
+	(void)state;
+	assert_int_equal(belfry_zones_new(NULL, &zones, NULL), BELFRY_OK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct belfry_rule *rule = NULL;
+		char text[BF_PLOT_TIME_BYTES];
+		assert_int_equal(belfry_rule_new(zones, BF_STR("* * * * *"), bf_str(rows[i].zone),
+						 NULL, &rule, NULL),
+				BELFRY_OK);
+		bf_plot_format_time(rule, at(rows[i].at), text);
+		assert_string_equal(text, rows[i].wanted);
+		belfry_rule_free(rule);
+	}
+	belfry_zones_free(zones);
 }
 
 static void few_columns_show_the_fullest_minute_of_each_cell(void **state)
@@ -134,11 +168,13 @@ static void few_columns_show_the_fullest_minute_of_each_cell(void **state)
 	expect_lines(plot_of("UTC", "2026-12-01T22:00:00Z", 60, 40, false),
 			"          :00            :30\n"
 			"Tue 1 Dec\n"
-			" 22:00 12  #=\n");
+			" 22:00 12  #=\n"
+			"          # = 8\n");
 	expect_lines(plot_of("UTC", "2026-12-01T22:00:00Z", 60, 50, false),
 			"          :00            :30\n"
 			"Tue 1 Dec\n"
-			" 22:00 12  #=\n");
+			" 22:00 12  #=\n"
+			"          # = 8\n");
 	for (size_t columns = 0; columns < 200; columns++) {
 		fill(7);
 		char *text = plot_of("UTC", "2026-12-01T22:00:00Z", 120, columns, false);
@@ -156,6 +192,7 @@ int run_plot_tests(void)
 			cmocka_unit_test(hours_are_those_of_the_zone_from_any_minute_on),
 			cmocka_unit_test(
 					an_hour_that_comes_twice_has_two_rows_and_one_that_is_missing_none),
+			cmocka_unit_test(a_time_that_the_clock_shows_twice_has_its_offset),
 			cmocka_unit_test(few_columns_show_the_fullest_minute_of_each_cell),
 	};
 
