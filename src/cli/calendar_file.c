@@ -105,6 +105,11 @@ static enum belfry_status take_document(const char *path, const struct bf_yaml *
 {
 	json_t *document = json_array_get(yaml->documents, 0);
 
+	if (json_array_size(yaml->documents) == 0) {
+		return bf_error_set(err, BELFRY_INVALID,
+				"%.100s: there is nothing in it; a calendar that leaves nothing out is []",
+				path);
+	}
 	if (json_array_size(yaml->documents) != 1) {
 		return bf_error_set(err, BELFRY_INVALID,
 				"%.100s: a calendar is one document, and there are %zu", path,

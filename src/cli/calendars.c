@@ -1,18 +1,14 @@
-/* `belfry calendars`: lists of exceptions that rules share. What an item may be, and whether every
- * deployment can do with a change, is for the server to say. */
+/* `belfry calendars`: lists of exceptions that rules share.
+ *
+ * Not here   `calendars set` (calendars_set.c). */
 #include "base/error.h"
 #include "base/str.h"
-#include "cli/calendar_file.h"
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "cli/file.h"
 #include "cli/resolve.h"
 #include "cli/show.h"
 
-#define FILE_BYTES_MAX (1u << 20)
-#define PATH           "/v1/calendars"
-/* A change plans every deployment that uses the calendar before it is answered. */
-#define CHANGE_MILLI 300000L
+#define PATH "/v1/calendars"
 
 static enum belfry_status no_memory(struct belfry_error *err)
 {
@@ -166,172 +162,6 @@ static const struct bf_command command_show = {
 		.run = run_show,
 };
 
-/* --- set --- */
-
-static enum belfry_status put_dates(const struct bf_args *args, struct bf_calendar_file *file,
-		struct belfry_error *err)
-{
-	json_t *except = json_array();
-	const char *date;
-	size_t cursor = 0;
-
-	file->body = json_pack("{s:o}", "except", except);
-	if (file->body == NULL) {
-		return no_memory(err);
-	}
-	while ((date = bf_args_next(args, "date", &cursor)) != NULL) {
-		if (!bf_str_is_utf8(bf_str(date))) {
-			return bf_error_set(err, BELFRY_USAGE, "--date is not UTF-8");
-		}
-		if (json_array_append_new(except, json_string(date)) != 0) {
-			return no_memory(err);
-		}
-	}
-	return BELFRY_OK;
-}
-
-static enum belfry_status read_file(const char *path, struct bf_calendar_file *file,
-		struct belfry_error *err)
-{
-	BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
-	enum belfry_status status = bf_file_read(path, FILE_BYTES_MAX, &text, err);
-
-	return status == BELFRY_OK ? bf_calendar_file_parse(path, bf_buf_str(&text), file, err)
-				   : status;
-}
-
-static enum belfry_status make_body(const struct bf_args *args, struct bf_calendar_file *file,
-		struct belfry_error *err)
-{
-	const char *path = bf_args_word(args, 1);
-	const char *description = NULL;
-
-	if ((path != NULL) == bf_args_has(args, "date")) {
-		return bf_error_set(err, BELFRY_USAGE,
-				"give FILE, or --date once for each date: one of the two");
-	}
-	enum belfry_status status = path != NULL ? read_file(path, file, err)
-						 : put_dates(args, file, err);
-	if (status == BELFRY_OK) {
-		status = bf_args_text(args, "description", &description, err);
-	}
-	if (status == BELFRY_OK && description != NULL &&
-			json_object_set_new(file->body, "description", json_string(description)) !=
-					0) {
-		status = no_memory(err);
-	}
-	return status;
-}
-
-/* An item by its number is found by nobody in a file of lines. */
-static void place_error(const struct bf_args *args, const struct bf_calendar_file *file,
-		struct belfry_error *err)
-{
-	struct belfry_str begin = BF_STR("/except/");
-	struct belfry_str place = bf_str(err->pointer);
-	size_t end = begin.len;
-	int64_t index;
-
-	while (end < place.len && place.ptr[end] != '/') {
-		end++;
-	}
-	if (bf_str_starts_with(place, begin) &&
-			bf_str_parse_int(bf_str_slice(place, begin.len, end), 0, INT32_MAX,
-					&index) == BELFRY_OK &&
-			(size_t)index < file->line_count) {
-		bf_error_prefix(err, "%.100s: line %zu: ", bf_args_word(args, 1),
-				file->lines[index]);
-	}
-}
-
-/* "set holidays-de: 12 items, 3 deployments planned anew" */
-static void say(struct bf_cli *cli, const json_t *calendar)
-{
-	json_int_t planned = json_integer_value(json_object_get(calendar, "planned"));
-	size_t items = json_array_size(json_object_get(calendar, "except"));
-
-	(void)fputs("set ", cli->out);
-	bf_text_print(cli->out, cli->is_out_coloured, BF_COLOUR_BOLD, bf_member(calendar, "name"));
-	(void)fprintf(cli->out, ": %zu item%s, %lld deployment%s planned anew%s\n", items,
-			items == 1 ? "" : "s", (long long)planned, planned == 1 ? "" : "s",
-			json_is_true(json_object_get(calendar, "pending")) ? "; the others follow"
-									   : "");
-}
-
-static enum belfry_status send(struct bf_cli *cli, const struct bf_args *args, const json_t *body,
-		json_t **ret_calendar, struct belfry_error *err)
-{
-	BF_CLEANUP(bf_buf_fini) struct bf_buf path = {0};
-	int64_t revision = 0;
-	char match[32] = "";
-	enum belfry_status status = bf_args_int(args, "if-revision", 1, INT64_MAX, 0, &revision,
-			err);
-
-	if (status == BELFRY_OK) {
-		status = make_path(&path, bf_args_word(args, 0), err);
-	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	(void)snprintf(match, sizeof(match), "\"%lld\"", (long long)revision);
-	struct bf_request request = {.method = "PUT",
-			.path = path.ptr,
-			.body = body,
-			.if_match = revision > 0 ? match : NULL,
-			.limit_ms = CHANGE_MILLI};
-	return bf_client_json(cli, &request, ret_calendar, err);
-}
-
-static enum belfry_status run_set(struct bf_cli *cli, const struct bf_args *args,
-		struct belfry_error *err)
-{
-	BF_CLEANUP(bf_calendar_file_fini) struct bf_calendar_file file = {0};
-	BF_CLEANUP(bf_cleanup_json) json_t *calendar = NULL;
-	enum belfry_status status = make_body(args, &file, err);
-
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	status = send(cli, args, file.body, &calendar, err);
-	if (status != BELFRY_OK) {
-		place_error(args, &file, err);
-		return status;
-	}
-	if (cli->is_json) {
-		return bf_cli_put_json(cli, calendar, err);
-	}
-	say(cli, calendar);
-	return BELFRY_OK;
-}
-
-static const struct bf_option set_options[] = {
-		{.name = "date",
-				.argument = "DATE",
-				.help = "A date or local time to leave out",
-				.is_repeatable = true},
-		{.name = "description", .argument = "TEXT", .help = "What it is for"},
-		{.name = "if-revision",
-				.argument = "N",
-				.help = "Only if it is still at this revision"},
-		{.name = NULL},
-};
-
-static const struct bf_command command_set = {
-		.path = "calendars set",
-		.synopsis = "NAME (FILE | --date DATE...) [--description TEXT] [--if-revision N]",
-		.summary = "Make a shared calendar, or give it new content",
-		.details = "FILE is text with one date or local time a line (# begins a comment), or YAML or\n"
-			   "JSON: a list, or a mapping with except: and description:. FILE - is standard\n"
-			   "input. Deployments that use it are planned anew, as by an edit: nothing fires\n"
-			   "because of it.",
-		.example = "belfry calendars set holidays-de --date 2026-12-25 --date 2026-12-26\n"
-			   "belfry calendars set holidays-de holidays.txt",
-		.options = set_options,
-		.min_words = 1,
-		.max_words = 2,
-		.run = run_set,
-};
-
 /* --- remove --- */
 
 static enum belfry_status run_remove(struct bf_cli *cli, const struct bf_args *args,
@@ -372,8 +202,8 @@ static const struct bf_command command_remove = {
 		.run = run_remove,
 };
 
-static const struct bf_command *const children[] = {&command_list, &command_show, &command_set,
-		&command_remove, NULL};
+static const struct bf_command *const children[] = {&command_list, &command_show,
+		&bf_command_calendars_set, &command_remove, NULL};
 
 const struct bf_command bf_command_calendars = {
 		.path = "calendars",

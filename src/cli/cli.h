@@ -78,6 +78,7 @@ const char *bf_command_name(const struct bf_command *command);
 /* The commands of this layer. */
 extern const struct bf_command bf_command_apply;
 extern const struct bf_command bf_command_calendars;
+extern const struct bf_command bf_command_calendars_set; /* one of its children */
 extern const struct bf_command bf_command_completion;
 extern const struct bf_command bf_command_deployments;
 extern const struct bf_command bf_command_doctor;

@@ -266,11 +266,10 @@ static enum belfry_status run_edit(struct bf_cli *cli, const struct bf_args *arg
 	BF_CLEANUP(bf_cleanup_json) json_t *changed = NULL;
 	int64_t revision = 0;
 	char match[32] = "";
-	enum belfry_status status = bf_args_int(args, "if-revision", 1, INT64_MAX, 0, &revision,
-			err);
+	enum belfry_status status = bf_resolve_deployment(cli, bf_args_word(args, 0), &old, err);
 
 	if (status == BELFRY_OK) {
-		status = bf_resolve_deployment(cli, bf_args_word(args, 0), &old, err);
+		status = bf_resolve_revision(args, old, &revision, err);
 	}
 	if (status == BELFRY_OK) {
 		status = make_patch(cli, args, old, &body, err);

@@ -38,6 +38,25 @@ enum belfry_status bf_resolve_get(struct bf_cli *cli, const char *kind, struct b
 	return bf_client_json(cli, &(struct bf_request){.path = path.ptr}, ret_object, err);
 }
 
+enum belfry_status bf_resolve_revision(const struct bf_args *args, const json_t *object,
+		int64_t *ret_revision, struct belfry_error *err)
+{
+	json_int_t present = json_integer_value(json_object_get(object, "revision"));
+	int64_t named;
+	enum belfry_status status = bf_args_int(args, "if-revision", 1, INT64_MAX, 0, &named, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (named != 0 && named != present) {
+		return bf_error_set(err, BELFRY_PRECONDITION,
+				"--if-revision %lld: it is at revision %lld; look at it, and decide again",
+				(long long)named, (long long)present);
+	}
+	*ret_revision = named;
+	return BELFRY_OK;
+}
+
 /* The nearest of the names that begin as `text` does: one request, and no suggestion where it fails.
  * *ret_page holds what `nearest` borrows. */
 static void find_nearest(struct bf_cli *cli, struct belfry_str text, json_t **ret_page,

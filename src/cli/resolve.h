@@ -20,6 +20,11 @@ bool bf_resolve_is_id(const char *text);
 BF_MUST_CHECK enum belfry_status bf_resolve_get(struct bf_cli *cli, const char *kind,
 		struct belfry_str id, json_t **ret_object, struct belfry_error *err);
 
+/* --if-revision of `args`, 0 where it is not given. BELFRY_PRECONDITION: `object`, as it is now, has another
+ * one. */
+BF_MUST_CHECK enum belfry_status bf_resolve_revision(const struct bf_args *args,
+		const json_t *object, int64_t *ret_revision, struct belfry_error *err);
+
 /* A time argument in the zone of a deployment. */
 BF_MUST_CHECK enum belfry_status bf_resolve_time(struct bf_cli *cli, const char *what,
 		const char *text, const json_t *deployment, belfry_time *ret_time,

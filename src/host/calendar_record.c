@@ -193,14 +193,17 @@ enum belfry_status bf_calendar_load(struct bf_host *host, struct belfry_str name
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct belfry_document document;
-	enum belfry_status status = BELFRY_NOT_FOUND;
 
-	if (bf_calendar_name_is_good(name)) {
-		status = bf_backend_get_document(host->options.store, BF_STR(BF_CALENDAR_KIND),
-				name, &arena, &document, err);
-	}
-	if (status == BELFRY_NOT_FOUND) {
+	if (!bf_calendar_name_is_good(name)) {
 		return bf_record_not_found(err);
+	}
+	enum belfry_status status = bf_backend_get_document(host->options.store,
+			BF_STR(BF_CALENDAR_KIND), name, &arena, &document, err);
+	if (status == BELFRY_NOT_FOUND) {
+		return bf_error_set(err, status,
+				"there is no calendar \"%.*s\": `belfry calendars list` shows those "
+				"that there are",
+				BF_STR_ARGS(name));
 	}
 	return status == BELFRY_OK ? bf_calendar_decode(&document, ret_calendar, err) : status;
 }

@@ -217,9 +217,12 @@ class Fake:
         if not parts:
             return self.page(request, [{**{k: v for k, v in c.items() if k != 'except'}, 'except_count': len(c['except'])}
                                        for c in self.calendars if c['name'].startswith(request.query.get('q', ''))])
-        if request.method == 'PUT':
-            return 200, {**calendar(parts[0]), **request.json, 'planned': 1, 'pending': False}
         found = [c for c in self.calendars if c['name'] == parts[0]]
+        if request.method == 'PUT':
+            old = found[0] if found else {'revision': 0}
+            new = {**calendar(parts[0]), 'description': None, **request.json}
+            is_same = all(old.get(m) == new[m] for m in ('description', 'except'))
+            return 200, {**new, 'revision': old['revision'] + (not is_same), 'planned': int(not is_same), 'pending': False}
         if not found:
             return problem(404, 'NOT_FOUND', 'there is no such thing here')
         return (204, b'') if request.method == 'DELETE' else (200, found[0])

@@ -283,19 +283,30 @@ def test_the_command_line_sets_shows_lists_and_removes(shared_server, tmp_path):
 
     def call(*words):
         return cli_support.belfry('calendars', *words, url=shared_server.url)
-    assert call('set', 'cli-a', str(file)).stdout == 'set cli-a: 2 items, 0 deployments planned anew\n'
+    assert call('set', 'cli-a', str(file)).stdout == 'set cli-a: 2 items (0 gone, 2 new), 0 deployments planned anew\n'
     create(shared_server, 'cli-user', uses('cli-a'))
+    assert call('set', 'cli-a', str(file)).stdout == 'unchanged cli-a: 2 items\n'
     assert call('set', 'cli-a', '--date', '2030-12-25', '--description', 'd').stdout == \
-        'set cli-a: 1 item, 1 deployment planned anew\n'
+        'set cli-a: 1 item (1 gone, 0 new), description added, 1 deployment planned anew\n'
+    assert call('set', 'cli-a', '--add', '2030-12-31').stdout == 'set cli-a: 2 items (0 gone, 1 new), 1 deployment planned anew\n'
+    assert call('set', 'cli-a', '--drop', '2030-12-31').stdout == 'set cli-a: 1 item (1 gone, 0 new), 1 deployment planned anew\n'
+    assert shared_server.get('/v1/calendars/cli-a')['description'] == 'd'
+    assert call('show', 'cli-a', '--json').returncode == 0
+    shown = cli_support.belfry('calendars', 'set', 'cli-a', '-', url=shared_server.url, stdin=call('show', 'cli-a', '--json').stdout)
+    assert shown.stdout == 'unchanged cli-a: 1 item\n'
     shown = call('show', 'cli-a').stdout
     assert 'cli-user' in shown and shown.endswith('\n2030-12-25\n')
     assert 'cli-a  1      1' in call('list', 'cli-a').stdout
     file.write_text('2030-12-25\n\n2030-12-32\n')
     refused = call('set', 'cli-a', str(file))
-    assert refused.returncode == 1 and f'{file}: line 3: ' in refused.stderr
+    assert refused.returncode == 1 and f'{file}: line 3: "2030-12-32": ' in refused.stderr
     refused = call('remove', 'cli-a')
     assert refused.returncode == 1 and '"cli-user"' in refused.stderr
     assert call('set', 'cli-b', '--date', '2030-12-25', '--if-revision', '4').returncode == 1
+    refused = call('set', 'cli-a', '--date', '2030-12-25', '--if-revision', '1')
+    assert refused.returncode == 1 and '--if-revision 1: it is at revision 4' in refused.stderr
     assert call('set', 'cli-b', '--date', '2030-12-25').returncode == 0
     assert call('remove', 'cli-b').stdout == 'removed cli-b\n'
-    assert call('show', 'cli-b').returncode == 3
+    for words in ('show', 'remove'):
+        missing = call(words, 'cli-b')
+        assert missing.returncode == 3 and 'there is no calendar "cli-b": `belfry calendars list`' in missing.stderr

@@ -198,16 +198,76 @@ def test_a_calendar_is_read_from_lines_or_yaml_or_json(server, tmp_path, text, i
         result = belfry('calendars', 'set', 'x', *arguments, url=server.url, stdin=stdin)
         assert (result.returncode, result.stderr) == (0, '')
         assert server.fake.requests[-1].json == {'except': items}
-        assert result.stdout == f'set x: {len(items)} item{"s" * (len(items) > 1)}, 1 deployment planned anew\n'
+        assert result.stdout == (f'set x: {len(items)} item{"s" * (len(items) > 1)} (0 gone, {len(items)} new), '
+                                 '1 deployment planned anew\n')
 
 
 def test_a_calendar_is_given_by_dates_with_its_description_and_revision(server):
+    server.fake.calendars = [calendar('a.b', revision=3)]
     result = belfry('calendars', 'set', 'a.b', '--date', '2026-12-25', '--date', '2026-12-24T09:00:00', '--description', 'd',
                     '--if-revision', '3', url=server.url)
     assert result.returncode == 0
     request = server.fake.requests[-1]
     assert (request.path, request.headers['If-Match']) == ('/v1/calendars/a.b', '"3"')
     assert request.json == {'except': ['2026-12-25', '2026-12-24T09:00:00'], 'description': 'd'}
+    for name, words in (('a.b', '--if-revision 2: it is at revision 3'), ('new', '--if-revision: there is no calendar "new"')):
+        result = belfry('calendars', 'set', name, '--date', '2026-12-25', '--if-revision', '2', url=server.url)
+        assert result.returncode == 1 and words in result.stderr and 'If-Match' not in result.stderr
+    assert len(server.fake.asked('PUT')) == 1
+
+
+@pytest.mark.parametrize('options,body,said', [
+    (['--add', '2027-01-01'], {'except': ['2026-12-25', {'cron': '* * * 1 *'}, '2027-01-01'], 'description': 'closed'},
+     'set holidays-de: 3 items (0 gone, 1 new), 1 deployment planned anew'),
+    (['--drop', '2026-12-25', '--add', '2027-01-01', '--add', '2027-01-06', '--add', '2027-01-01'],
+     {'except': [{'cron': '* * * 1 *'}, '2027-01-01', '2027-01-06'], 'description': 'closed'},
+     'set holidays-de: 3 items (1 gone, 2 new), 1 deployment planned anew'),
+    (['--add', '2026-12-25'], {'except': ['2026-12-25', {'cron': '* * * 1 *'}], 'description': 'closed'},
+     'unchanged holidays-de: 2 items'),
+    (['--date', '2026-12-26'], {'except': ['2026-12-26'], 'description': 'closed'},
+     'set holidays-de: 1 item (2 gone, 1 new), 1 deployment planned anew'),
+    (['--date', '2026-12-25', '--description', ''], {'except': ['2026-12-25'], 'description': ''},
+     'set holidays-de: 1 item (1 gone, 0 new), description removed, 1 deployment planned anew'),
+    (['--description', 'shut'], {'except': ['2026-12-25', {'cron': '* * * 1 *'}], 'description': 'shut'},
+     'set holidays-de: 2 items (0 gone, 0 new), description changed, 1 deployment planned anew'),
+])
+def test_what_is_not_named_of_a_calendar_stays_and_a_change_is_counted(server, options, body, said):
+    result = belfry('calendars', 'set', 'holidays-de', *options, url=server.url)
+    assert (result.returncode, result.stderr, result.stdout) == (0, '', said + '\n')
+    request = server.fake.requests[-1]
+    assert request.json == body and request.headers['If-Match'] == '"2"'
+
+
+def test_what_is_shown_of_a_calendar_can_be_set(server, tmp_path):
+    shown = belfry('calendars', 'show', 'holidays-de', '--json', url=server.url).stdout
+    assert belfry('calendars', 'set', 'holidays-de', '-', url=server.url, stdin=shown).stdout == 'unchanged holidays-de: 2 items\n'
+    answered = belfry('calendars', 'set', 'copy', '-', '--json', url=server.url, stdin=shown).stdout
+    assert server.fake.requests[-1].json == {'description': 'closed', 'except': ['2026-12-25', {'cron': '* * * 1 *'}]}
+    assert belfry('calendars', 'set', 'copy', '-', url=server.url, stdin=answered).returncode == 0
+    # What nobody can set is the server's to refuse.
+    belfry('calendars', 'set', 'copy', '-', url=server.url, stdin='{"except": [], "colour": "red"}')
+    assert server.fake.requests[-1].json == {'except': [], 'colour': 'red'}
+
+
+@pytest.mark.parametrize('name,options,status,words', [
+    ('holidays-de', ['--drop', '2026-12-26'], 3, '--drop: "2026-12-26" is not among the items: `belfry calendars show holidays-de`'),
+    ('new', ['--add', '2026-12-26'], 3, 'there is no calendar "new" to change: FILE or --date makes one'),
+    ('new', ['--description', 'd'], 3, 'there is no calendar "new" to change'),
+    ('holidays-de', ['--date', '2026-12-26', '--add', '2026-12-27'], 2, 'one of the three'),
+    ('holidays-de', ['-', '--drop', '2026-12-25'], 2, 'one of the three'),
+    ('holidays-de', [], 2, 'one of the three'),
+    ('holidays-de', ['--add', '\udcff'], 2, '--add is not UTF-8'),
+])
+def test_a_change_of_a_calendar_that_cannot_be_is_refused_before_it_is_sent(server, name, options, status, words):
+    result = belfry('calendars', 'set', name, *options, url=server.url, stdin='')
+    assert result.returncode == status and words in result.stderr, result.stderr
+    assert server.fake.asked('PUT') == []
+
+
+def test_a_calendar_that_changed_meanwhile_is_not_set(server):
+    server.fake.answers[('PUT', '/v1/calendars/holidays-de')] = problem(412, 'PRECONDITION_FAILED', 'If-Match names revision 2')
+    result = belfry('calendars', 'set', 'holidays-de', '--add', '2027-01-01', url=server.url)
+    assert result.returncode == 1 and 'somebody changed it in this moment, so nothing was set: ' in result.stderr
 
 
 def test_a_calendar_file_that_is_wrong_is_named_with_its_line(server, tmp_path):
@@ -216,17 +276,19 @@ def test_a_calendar_file_that_is_wrong_is_named_with_its_line(server, tmp_path):
     server.fake.answers[('PUT', '/v1/calendars/x')] = problem(400, 'INVALID_SCHEDULE', 'no such month', pointer='/except/1')
     result = belfry('calendars', 'set', 'x', str(file), url=server.url)
     assert (result.returncode, result.stdout) == (1, '')
-    assert f'{file}: line 4: no such month' in result.stderr
-    for text in ('a: [', '5\n---\n', '[]\n---\n[]\n', 'text', b'2026-12-25\n20\xff'):
+    assert f'{file}: line 4: "2026-13-01": no such month' in result.stderr
+    for text in ('', '# nothing\n', 'a: [', '5\n---\n', '[]\n---\n[]\n', 'text', b'2026-12-25\n20\xff'):
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         asked = len(server.fake.asked('PUT'))
         result = belfry('calendars', 'set', 'x', str(file), url=server.url)
         assert result.returncode == 1, text
         if text != '5\n---\n':
             assert str(file) in result.stderr and len(server.fake.asked('PUT')) == asked, text
-    for arguments in ([], [str(file), '--date', '2026-12-25']):
-        result = belfry('calendars', 'set', 'x', *arguments, url=server.url)
-        assert (result.returncode, 'one of the two' in result.stderr) == (2, True)
+    for text in ('', '# nothing\n'):
+        result = belfry('calendars', 'set', 'x', '-', url=server.url, stdin=text)
+        assert 'there is nothing in it' in result.stderr
+    result = belfry('calendars', 'set', 'x', str(file), '--date', '2026-12-25', url=server.url)
+    assert (result.returncode, 'one of the three' in result.stderr) == (2, True)
 
 
 def test_calendars_are_shown_with_their_items_and_users(server):
