@@ -174,11 +174,13 @@ static bool is_plain(const struct bf_due_policy *p, const struct bf_span *span, 
 			(p->fold != BELFRY_DST_FOLD_LAST || span->end - at > spread);
 }
 
-/* The first due instant in [from, end of span); else BF_DUE_NEVER, and where to go on. */
+/* The first due instant in [from, end of span); else BF_DUE_NEVER, and where to go on. `known` is the first
+ * match that the span before has found behind its end, and becomes this one's. */
 static int64_t in_span(const struct bf_due_policy *p, const struct bf_cron *cron,
-		const struct bf_span *span, int64_t from, int64_t *ret_next)
+		const struct bf_span *span, int64_t from, int64_t *known, int64_t *ret_next)
 {
-	int64_t local = bf_cron_next(cron, from + span->offset);
+	int64_t local = *known >= from + span->offset ? *known
+						      : bf_cron_next(cron, from + span->offset);
 	bool is_inside = local < span->end + span->offset;
 	int64_t at = local - span->offset;
 	bool is_simple = !cron->is_fixed || is_plain(p, span, from, is_inside ? at : from);
@@ -195,6 +197,7 @@ static int64_t in_span(const struct bf_due_policy *p, const struct bf_cron *cron
 	if (is_inside || span->end + p->zone->min_offset < from + span->offset) {
 		local = bf_cron_next(cron, span->end + p->zone->min_offset);
 	}
+	*known = local;
 	*ret_next = skip_to(p->zone, span->end, local);
 	return BF_DUE_NEVER;
 }
@@ -204,11 +207,12 @@ int64_t bf_due_next(const struct bf_due_policy *policy, const struct bf_cron *cr
 	const struct bf_zone *zone = policy->zone;
 	int64_t at = BF_MAX(from, BF_FIRST_SECOND);
 	int64_t horizon = BF_MAX(at, zone->settled) + HORIZON_S;
+	int64_t known = INT64_MIN;
 
 	horizon = BF_MIN(horizon, BF_LAST_SECOND);
 	while (at <= horizon) {
 		struct bf_span span = bf_zone_span(zone, at);
-		int64_t due = in_span(policy, cron, &span, at, &at);
+		int64_t due = in_span(policy, cron, &span, at, &known, &at);
 		if (due != BF_DUE_NEVER) {
 			return due <= BF_LAST_SECOND ? due : BF_DUE_NEVER;
 		}

@@ -12,12 +12,6 @@
 #include "calendar/civil.h"
 #include "calendar/zones.h"
 
-/* How often in a row a search may meet an exception; a little more than an hour of a year has seconds, or a
- * year has hours. When a rule is made, its parts share so many. */
-#define LOOKS_MAX 10000u
-/* Rules of a union that never fire, in front of the first that does: each costs a look through 400 years. */
-#define DEAD_MAX 16u
-
 static void free_part(struct bf_part *part)
 {
 	if (part->kind == BF_PART_AT) {
@@ -107,8 +101,8 @@ static belfry_time first_left(const struct belfry_rule *rule, const struct bf_cr
 	return instant < BF_LAST_SECOND ? instant * BELFRY_SECOND : BELFRY_TIME_NEVER;
 }
 
-/* What is due next and not left out. Only an interval whose every step meets another exception is looked at
- * again and again, and given up (docs/calendar.md). */
+/* What is due next and not left out. Only an interval whose steps meet one exception after another is looked at
+ * again and again, and given up (rule_check.c refuses what would be); instants that are left out are few. */
 static belfry_time next_left(const struct belfry_rule *rule, const struct bf_part *part,
 		belfry_time after, unsigned *looks)
 {
@@ -124,18 +118,18 @@ static belfry_time next_left(const struct belfry_rule *rule, const struct bf_par
 			return due;
 		}
 		after = left == due ? due : left - 1;
-		--*looks;
+		*looks -= left != due ? 1 : 0;
 	}
 	return BELFRY_TIME_NEVER;
 }
 
-static belfry_time next_of_part(const struct belfry_rule *rule, const struct bf_part *part,
+belfry_time bf_rule_look(const struct belfry_rule *rule, const struct bf_part *part,
 		belfry_time after, unsigned *looks)
 {
 	if (after < part->not_before) {
 		after = part->not_before - 1;
 	}
-	if (after >= part->not_after) {
+	if (after >= part->not_after || (part->over != 0 && after >= part->over)) {
 		return BELFRY_TIME_NEVER;
 	}
 	if (part->excepts != NULL) {
@@ -151,8 +145,8 @@ enum belfry_status belfry_rule_next(const struct belfry_rule *rule, belfry_time 
 	belfry_time due = BELFRY_TIME_NEVER;
 
 	for (size_t i = 0; i < rule->count; i++) {
-		unsigned looks = LOOKS_MAX;
-		belfry_time candidate = next_of_part(rule, &rule->parts[i], after, &looks);
+		unsigned looks = rule->looks;
+		belfry_time candidate = bf_rule_look(rule, &rule->parts[i], after, &looks);
 		due = BF_MIN(due, candidate);
 	}
 	if (due == BELFRY_TIME_NEVER) {
@@ -164,9 +158,9 @@ enum belfry_status belfry_rule_next(const struct belfry_rule *rule, belfry_time 
 
 belfry_time bf_rule_part_next(const struct belfry_rule *rule, size_t part, belfry_time after)
 {
-	unsigned looks = LOOKS_MAX;
+	unsigned looks = rule->looks;
 
-	return next_of_part(rule, &rule->parts[part], after, &looks);
+	return bf_rule_look(rule, &rule->parts[part], after, &looks);
 }
 
 int32_t belfry_rule_offset(const struct belfry_rule *rule, belfry_time at)
@@ -239,32 +233,6 @@ static enum belfry_status check_options(const struct belfry_rule_options *option
 	return BELFRY_OK;
 }
 
-/* Once any part has a due time, the rule has. */
-static enum belfry_status check_that_it_fires(const struct belfry_rule *rule,
-		struct belfry_error *err)
-{
-	unsigned looks = LOOKS_MAX;
-	size_t count = BF_MIN(rule->count, DEAD_MAX);
-
-	for (size_t i = 0; i < count; i++) {
-		if (next_of_part(rule, &rule->parts[i], INT64_MIN, &looks) != BELFRY_TIME_NEVER) {
-			return BELFRY_OK;
-		}
-	}
-	if (looks == 0) {
-		return bf_error_set(err, BELFRY_INVALID_SCHEDULE,
-				"the first %u times of this rule are all left out by its exceptions, one "
-				"by one: leave out whole days or hours instead",
-				LOOKS_MAX);
-	}
-	if (rule->count > DEAD_MAX) {
-		return bf_error_set(err, BELFRY_INVALID_SCHEDULE,
-				"none of the first %u rules in \"any\" can ever fire: take them out",
-				DEAD_MAX);
-	}
-	return bf_error_set(err, BELFRY_INVALID_SCHEDULE, "this rule can never fire");
-}
-
 static enum belfry_status fill_rule(struct belfry_rule *rule, struct belfry_zones *zones,
 		struct belfry_str text, struct belfry_str zone,
 		const struct belfry_rule_options *options, struct belfry_error *err)
@@ -279,7 +247,7 @@ static enum belfry_status fill_rule(struct belfry_rule *rule, struct belfry_zone
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	return check_that_it_fires(rule, err);
+	return bf_rule_check(rule, err);
 }
 
 BF_CLEANUP_POINTER(rule, struct belfry_rule, belfry_rule_free)

@@ -18,6 +18,7 @@ struct bf_part {
 	enum bf_part_kind kind;
 	belfry_time not_before; /* both ends count */
 	belfry_time not_after;
+	belfry_time over; /* nothing is due from here on; 0: that is not known */
 	const struct bf_except_set
 			*excepts; /* what holds for it, of the rule's sets; NULL: nothing */
 	struct bf_except *left;   /* owned; of a cron, or of `every.seconds`; may be NULL */
@@ -51,12 +52,21 @@ struct belfry_rule {
 	struct bf_except_set **sets; /* owned, each and all */
 	size_t set_count;
 	size_t set_capacity;
+	unsigned looks;         /* steps that an answer takes over the exceptions of one interval */
 	uint32_t max_fires;     /* 0: no limit; counted by whoever fires */
 	belfry_duration spread; /* 0: none */
 };
 
 /* belfry_rule_next of one part alone; BELFRY_TIME_NEVER: none. */
 belfry_time bf_rule_part_next(const struct belfry_rule *rule, size_t part, belfry_time after);
+
+/* The same for a part, with so many steps over exceptions; *looks counts down, and at 0 it was given up. */
+belfry_time bf_rule_look(const struct belfry_rule *rule, const struct bf_part *part,
+		belfry_time after, unsigned *looks);
+
+/* Whether it fires, and is answered soon (rule_check.c); sets `looks` and each part's `over`. BELFRY_OK or
+ * BELFRY_INVALID_SCHEDULE. */
+BF_MUST_CHECK enum belfry_status bf_rule_check(struct belfry_rule *rule, struct belfry_error *err);
 
 /* The JSON form (docs/calendar.md). Fills rule->parts; rule->policy and zone are set. */
 BF_MUST_CHECK enum belfry_status bf_rule_parse_json(struct belfry_rule *rule,

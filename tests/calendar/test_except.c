@@ -212,10 +212,19 @@ static void an_interval_that_meets_exceptions_only_is_given_up(void **state)
 					BF_STR("UTC"), NULL, &rule, &err),
 			BELFRY_INVALID_SCHEDULE);
 	assert_non_null(strstr(err.message, "one by one"));
-	/* A year's hours are not too many. */
+	/* A month's hours are not too many. */
 	check_rule("{\"every\":\"1h\",\"anchor\":\"2026-01-01T00:00:00Z\","
-		   "\"except\":[{\"cron\":\"0 * * 1-11 *\"}]}",
-			"UTC", "2026-01-01T00:00:00Z", "2026-12-01T00:00:00Z,2026-12-01T01:00:00Z");
+		   "\"except\":[{\"cron\":\"0 * * 1 *\"}]}",
+			"UTC", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z,2026-02-01T01:00:00Z");
+	/* A year's are, also where the rule begins with others, and beside a rule that fires. */
+	assert_int_equal(
+			belfry_rule_new(shared_zones(),
+					BF_STR("{\"any\":[{\"cron\":\"0 9 * * *\"},{\"every\":\"1h\","
+					       "\"anchor\":\"2026-01-01T00:00:00Z\","
+					       "\"except\":[{\"cron\":\"0 * * 4-11 *\"}]}]}"),
+					BF_STR("UTC"), NULL, &rule, &err),
+			BELFRY_INVALID_SCHEDULE);
+	assert_non_null(strstr(err.message, "one by one"));
 }
 
 static void what_is_rare_is_found(void **state)
