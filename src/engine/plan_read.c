@@ -14,6 +14,7 @@ static void begin_read(struct bf_planner *planner, struct bf_planner_orders *ord
 	planner->is_cut = false;
 	planner->runs_max = BF_PLAN_RUNS_MAX;
 	planner->purpose = purpose;
+	planner->own_purpose = purpose == BF_PLAN_ROWS ? planner->own_purpose : purpose;
 	planner->stored_cursors = NULL;
 	/* Before any rule is asked: what is computed is at least as new as what it is marked with. */
 	planner->tz_version = planner->config.tz_version != NULL

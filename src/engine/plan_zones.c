@@ -3,11 +3,15 @@
  * Protocol. A row with an older version is computed anew before anything is made of its cursor: where it is due
  * or put, in the same commit; else by a sweep, which asks the store for the versions in use and goes through
  * the rows of each older one, page by page, with conditional commits. A database whose version text stayed the
- * same is told by no row, so after such a reload every row of ours is gone through, once.
+ * same is told by no row, so after such a reload every row of ours is gone through, once; and so is every row
+ * whose version cannot be compared with ours ("unknown"), in the first sweep of a process. That reads each of
+ * them once a start, and writes those that move.
  * A row with a NEWER version is another replica's knowledge: its cursor is fired as it stands, under the local
  * time that is stored with it, and what follows it is ours.
  *
- * Crash argument. A row that was not swept keeps its version, and the next sweep, of whoever, finds it. */
+ * Crash argument. A row that was not swept keeps its version, and the next sweep, of whoever, finds it. Where the
+ * version does not tell, the row's own local time does, at the latest when it is due: a cursor that our zones
+ * read otherwise is computed anew before it fires. */
 #include "engine/plan_zones.h"
 
 #include "base/timefmt.h"
@@ -24,30 +28,51 @@ static bool is_dated(struct belfry_str version)
 	return is_year && version.ptr[4] >= 'a' && version.ptr[4] <= 'z';
 }
 
-/* Negative: `a` is older than `b`; 0: the same, or nobody can tell. */
-static int compare_versions(struct belfry_str a, struct belfry_str b)
-{
-	return is_dated(a) && is_dated(b) ? bf_str_compare(a, b) : 0;
-}
-
 static struct belfry_str own_version(const struct bf_planner *planner)
 {
 	return bf_str(planner->tz_version);
 }
 
-static bool wants_anew(const struct bf_planner *planner, struct belfry_str version)
-{
-	int order = compare_versions(version, own_version(planner));
+/* ---- which row is whose ------------------------------------------------------------------------ */
 
-	return order < 0 || (order == 0 && planner->sweep.is_wanted && planner->sweep.is_full);
+/* What a version says beside our own. */
+enum order { OLDER, SAME, NEWER, UNTOLD };
+
+static enum order order_of(const struct bf_planner *planner, struct belfry_str version)
+{
+	if (!is_dated(version) || !is_dated(own_version(planner))) {
+		return UNTOLD;
+	}
+	int order = bf_str_compare(version, own_version(planner));
+	return order < 0 ? OLDER : order > 0 ? NEWER : SAME;
+}
+
+/* Does the sweep that is wanted go through the rows of this version? */
+static bool is_swept(const struct bf_planner *planner, struct belfry_str version)
+{
+	const struct bf_plan_sweep *sweep = &planner->sweep;
+
+	switch (order_of(planner, version)) {
+	case OLDER: return true;
+	case SAME: return sweep->is_wanted && sweep->is_full;
+	case NEWER: return false;
+	case UNTOLD: return sweep->is_wanted && (sweep->is_full || sweep->is_first);
+	}
+	return false;
 }
 
 bool bf_plan_is_foreign(const struct bf_planner *planner, const struct belfry_schedule_row *row)
 {
-	return compare_versions(row->tz_version, own_version(planner)) > 0;
+	return order_of(planner, row->tz_version) == NEWER;
 }
 
 /* ---- rows that were read for another reason ---------------------------------------------------- */
+
+/* Our zones read the cursor otherwise than those it was computed with. */
+static bool is_read_otherwise(const struct belfry_schedule_row *row, const struct belfry_rule *rule)
+{
+	return row->cursor_local != 0 && row->cursor_local != bf_rule_local(rule, row->cursor);
+}
 
 static void compute_anew(struct bf_planner *planner, struct belfry_schedule_row *row)
 {
@@ -55,8 +80,12 @@ static void compute_anew(struct bf_planner *planner, struct belfry_schedule_row 
 	const struct belfry_rule *rule;
 	struct bf_anew old = {row->decided_due, row->decided_local, row->cursor};
 
-	if (bf_plan_rule(planner, row, &definition, &rule, NULL) != BELFRY_OK) {
+	if (bf_plan_is_foreign(planner, row) ||
+			bf_plan_rule(planner, row, &definition, &rule, NULL) != BELFRY_OK) {
 		return; /* whoever plans it finds the same, and says so */
+	}
+	if (!is_swept(planner, row->tz_version) && !is_read_otherwise(row, rule)) {
+		return;
 	}
 	row->cursor = bf_rule_anew(rule, &old, planner->rows.now);
 	row->cursor_local = bf_rule_local(rule, row->cursor);
@@ -73,8 +102,7 @@ enum belfry_status bf_plan_compute_anew(struct bf_planner *planner)
 	for (size_t i = 0; i < planner->rows.count; i++) {
 		struct belfry_schedule_row *row = &planner->rows.rows[i];
 		planner->stored_cursors[i] = row->cursor;
-		if (!row->is_removed && row->cursor != BELFRY_TIME_NEVER &&
-				wants_anew(planner, row->tz_version)) {
+		if (!row->is_removed && row->cursor != BELFRY_TIME_NEVER) {
 			compute_anew(planner, row);
 		}
 	}
@@ -97,7 +125,9 @@ void bf_plan_want_sweep(struct bf_planner *planner, bool is_full)
 	if (sweep->is_wanted && !is_full) {
 		return; /* it is under way */
 	}
-	*sweep = (struct bf_plan_sweep){.is_wanted = true, .is_full = is_full || was_full};
+	*sweep = (struct bf_plan_sweep){.is_wanted = true,
+			.is_full = is_full || was_full,
+			.is_first = !planner->has_swept};
 }
 
 /* Of the versions in use the first in order behind the last one that was gone through. */
@@ -111,12 +141,13 @@ void bf_plan_choose_version(struct bf_planner *planner)
 		struct belfry_str version = planner->rows.rows[i].tz_version;
 		bool is_behind = bf_str_compare(version, last) > 0 &&
 				version.len <= sizeof(sweep->version);
-		bool is_first = next.len == 0 || bf_str_compare(version, next) < 0;
-		if (is_behind && is_first && wants_anew(planner, version)) {
+		bool is_least = next.len == 0 || bf_str_compare(version, next) < 0;
+		if (is_behind && is_least && is_swept(planner, version)) {
 			next = version;
 		}
 	}
 	if (next.len == 0) {
+		planner->has_swept = true;
 		*sweep = (struct bf_plan_sweep){0};
 		return;
 	}
@@ -124,6 +155,13 @@ void bf_plan_choose_version(struct bf_planner *planner)
 	sweep->version_len = next.len;
 	memcpy(sweep->version, next.ptr, next.len);
 	sweep->after_len = 0;
+}
+
+static bool is_unchanged(const struct belfry_schedule_row *row,
+		const struct belfry_schedule_row *mine)
+{
+	return mine->cursor == row->cursor && mine->cursor_local == row->cursor_local &&
+			bf_str_equal(mine->tz_version, row->tz_version);
 }
 
 static enum belfry_status sweep_row(struct bf_planner *planner,
@@ -138,6 +176,9 @@ static enum belfry_status sweep_row(struct bf_planner *planner,
 	compute_anew(planner, &mine);
 	if (mine.tz_version.ptr != planner->tz_version) {
 		return BELFRY_OK; /* our zones cannot evaluate it: left to others */
+	}
+	if (is_unchanged(row, &mine)) {
+		return BELFRY_OK;
 	}
 	struct belfry_advance_item *item = bf_plan_item(planner, &note);
 	if (item == NULL) {
@@ -177,7 +218,9 @@ enum belfry_status bf_plan_sweep(struct bf_planner *planner)
 
 void bf_plan_restart_sweep(struct bf_planner *planner)
 {
-	bool is_full = planner->sweep.is_full;
+	struct bf_plan_sweep *sweep = &planner->sweep;
 
-	planner->sweep = (struct bf_plan_sweep){.is_wanted = true, .is_full = is_full};
+	*sweep = (struct bf_plan_sweep){.is_wanted = true,
+			.is_full = sweep->is_full,
+			.is_first = sweep->is_first};
 }

@@ -564,10 +564,11 @@ static bool waits_for_tickets(const struct bf_planner *planner, struct bf_boot_t
 	return planner->places == 0 && is_before(now, planner->spent_until);
 }
 
-/* By turns with what is due, which is computed anew where it is planned. */
+/* By turns with what is due, which is computed anew where it is planned; whatever requests come between. */
 static bool wants_sweep(const struct bf_planner *planner, bool is_due)
 {
-	bool was_last = planner->purpose == BF_PLAN_VERSIONS || planner->purpose == BF_PLAN_SWEEP;
+	bool was_last = planner->own_purpose == BF_PLAN_VERSIONS ||
+			planner->own_purpose == BF_PLAN_SWEEP;
 
 	return planner->sweep.is_wanted && !(is_due && was_last);
 }
@@ -575,13 +576,15 @@ static bool wants_sweep(const struct bf_planner *planner, bool is_due)
 static void begin_next(struct bf_planner *planner, struct bf_planner_orders *orders,
 		struct bf_boot_time now)
 {
-	bool is_due = planner->wants_pass || !is_before(now, planner->wake);
+	bool is_due = (planner->wants_pass || !is_before(now, planner->wake)) &&
+			!waits_for_tickets(planner, now);
 
 	if (planner->state != BF_PLANNER_IDLE || is_before(now, planner->not_before)) {
 		return;
 	}
-	/* Requests and passes take turns, so that a stream of either does not starve the other. */
-	bool is_requests_turn = planner->purpose != BF_PLAN_ROWS || !is_due ||
+	/* Requests and passes of our own take turns, so that a stream of either does not starve the other. */
+	bool has_own = is_due || planner->wants_page || planner->sweep.is_wanted;
+	bool is_requests_turn = planner->purpose != BF_PLAN_ROWS || !has_own ||
 			!may_plan(planner, now);
 	if (planner->requests.count > 0 && is_requests_turn) {
 		bf_plan_read_requested(planner, orders, now);
@@ -589,7 +592,7 @@ static void begin_next(struct bf_planner *planner, struct bf_planner_orders *ord
 		bf_plan_read_page(planner, orders, now);
 	} else if (wants_sweep(planner, is_due) && may_plan(planner, now)) {
 		bf_plan_read_sweep(planner, orders, now);
-	} else if (is_due && may_plan(planner, now) && !waits_for_tickets(planner, now)) {
+	} else if (is_due && may_plan(planner, now)) {
 		bf_plan_read_due(planner, orders, now);
 	} else if (planner->requests.count > 0) {
 		bf_plan_read_requested(planner, orders, now);

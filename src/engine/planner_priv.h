@@ -26,6 +26,7 @@ enum bf_plan_purpose {
 struct bf_plan_sweep {
 	bool is_wanted;
 	bool is_full;   /* the database changed: rows of our own version count as older too */
+	bool is_first;  /* of this planner: rows whose version cannot be compared do */
 	bool is_paging; /* through the rows of `version`, behind `after` */
 	char version[64];
 	size_t version_len;
@@ -70,6 +71,7 @@ struct bf_planner {
 	struct bf_jitter jitter;
 	unsigned state; /* enum bf_planner_state */
 	enum bf_plan_purpose purpose;
+	enum bf_plan_purpose own_purpose; /* of the last pass that nobody had requested */
 	bool is_stopping;
 
 	struct bf_coverage coverage;
@@ -90,6 +92,7 @@ struct bf_planner {
 	char page_after[BELFRY_SCHEDULE_ID_BYTES];
 	size_t page_after_len;
 	struct bf_plan_sweep sweep;
+	bool has_swept;              /* through to the end, once */
 	const char *tz_version;      /* of this pass: borrowed from the zones */
 	belfry_time *stored_cursors; /* of the rows read, where they were computed anew (the arena's) */
 	struct bf_boot_time wake;       /* of the next look for due rows */

@@ -437,9 +437,90 @@ static void a_sweep_goes_through_the_rows_of_each_older_version_page_by_page(voi
 	asks_for(b, OLD, "");
 	answer_rows(b, NULL, 0, BELFRY_TIME_NEVER);
 	assert_int_equal(b->orders.list->kind, BELFRY_LIST_TZ_VERSIONS);
+	answer_versions(b, versions, 2); /* the first sweep takes what cannot be compared, too */
+	asks_for(b, "unknown", "");
+	answer_rows(b, NULL, 0, BELFRY_TIME_NEVER);
 	answer_versions(b, versions, 2);
 	assert_null(b->orders.list); /* it is over */
+	step(b, (struct bf_planner_event){.kind = BF_PLANNER_ZONES});
+	answer_versions(b, versions, 2); /* and no later one */
+	assert_null(b->orders.list);
 	bf_buf_fini(&elsewhere);
+}
+
+/* Under an equal version text, or none that can be compared, the row's own local time tells. */
+static void a_cursor_that_our_zones_read_otherwise_is_computed_anew_before_it_fires(void **state)
+{
+	static const char *const versions[] = {NEW, "unknown"};
+	struct plan *p = *state;
+	struct bench *b = &p->bench;
+
+	b->store_now = at_time(8, 0, 0);
+	begin_covered(b);
+	for (size_t i = 0; i < BF_COUNT(versions); i++) {
+		struct belfry_schedule_row rows[] = {row_of(b, "a", 0)};
+		rows[0].tz_version = bf_str(versions[i]);
+		answer_rows(b, rows, 1, BELFRY_TIME_NEVER);
+		const struct belfry_advance_item *item = &b->orders.advance->items[0];
+		assert_int_equal(item->run_count, 1);
+		assert_true(item->runs[0].due_at == at_time(7, 0, 0));
+		/* Fired as it stood, 08:00Z would have been followed by 09:00 of the same day. */
+		assert_true(item->cursor == at_time(24 + 7, 0, 0));
+		assert_true(item->decided_local == at_time(9, 0, 0));
+		answer_commit(b, BELFRY_OK);
+		pass_time(b, TICK);
+		b->store_now = at_time(8, 0, 0); /* an hour is not too late */
+		wake(b);
+	}
+	/* Of a row that says no local time nothing is known. */
+	struct belfry_schedule_row silent[] = {row_of(b, "a", 0)};
+	silent[0].tz_version = BF_STR(NEW);
+	silent[0].cursor_local = 0;
+	answer_rows(b, silent, 1, BELFRY_TIME_NEVER);
+	assert_true(b->orders.advance->items[0].runs[0].due_at == at_time(8, 0, 0));
+	answer_commit(b, BELFRY_OK);
+}
+
+/* A database without a version cannot tell what has changed while nobody ran, nor whether an earlier sweep
+ * came to its end: all rows are read, and those that move are written. */
+static void a_start_without_a_version_goes_through_all_rows_once(void **state)
+{
+	static const char *const versions[] = {OLD, "unknown"};
+	struct plan *p = *state;
+	struct bench *b = &p->bench;
+	struct bf_planner_config config = {.zones = p->d->zones[1],
+			.tz_version = "unknown",
+			.tick = TICK,
+			.seed = 1};
+	struct belfry_schedule_row rows[] = {row_of(b, "moves", 0), row_of(b, "stays", 1)};
+
+	bf_planner_free(b->planner);
+	assert_int_equal(bf_planner_new(&config, &b->planner), BELFRY_OK);
+	rows[0].tz_version = rows[1].tz_version = BF_STR("unknown");
+	begin_sweep(b, false);
+	answer_versions(b, versions, 2);
+	asks_for(b, OLD, "");
+	answer_rows(b, NULL, 0, BELFRY_TIME_NEVER);
+	answer_versions(b, versions, 2);
+	asks_for(b, "unknown", "");
+	answer_rows(b, rows, 2, BELFRY_TIME_NEVER);
+	assert_int_equal(b->orders.advance->item_count, 1);
+	assert_true(bf_str_equal(b->orders.advance->items[0].schedule, BF_STR("moves")));
+	assert_true(b->orders.advance->items[0].cursor == at_time(7, 0, 0));
+	answer_commit(b, BELFRY_CONFLICT); /* it begins again, and stays the first one */
+	pass_time(b, BELFRY_SECOND);
+	wake(b);
+	answer_rows(b, NULL, 0, BELFRY_TIME_NEVER);
+	answer_versions(b, versions + 1, 1);
+	asks_for(b, "unknown", "");
+	answer_rows(b, rows, 2, BELFRY_TIME_NEVER);
+	answer_commit(b, BELFRY_OK);
+	answer_rows(b, NULL, 0, BELFRY_TIME_NEVER);
+	answer_versions(b, versions, 2);
+	assert_null(b->orders.list);
+	step(b, (struct bf_planner_event){.kind = BF_PLANNER_ZONES});
+	answer_versions(b, versions, 2);
+	assert_null(b->orders.list);
 }
 
 static void a_page_that_met_a_conflict_is_gone_through_again(void **state)
@@ -462,6 +543,55 @@ static void a_page_that_met_a_conflict_is_gone_through_again(void **state)
 	answer_rows(b, NULL, 0, BELFRY_TIME_NEVER);
 	answer_versions(b, NULL, 0);
 	assert_null(b->orders.list);
+}
+
+struct turns {
+	struct bf_plan_request requests[60];
+	size_t posted;
+	int counts[3]; /* passes: requested, due, of the sweep */
+};
+
+/* A pass of whatever kind, of a sweep without end, with the next request there before it is over. */
+static void take_turn(struct bench *b, struct turns *t)
+{
+	static const char *const versions[] = {OLD};
+	struct bf_plan_request *request = &t->requests[t->posted++];
+	struct belfry_schedule_row due[] = {row_of(b, "due", 1)};
+	struct belfry_list *list = b->orders.list;
+	bool is_requested = list->kind == BELFRY_LIST_SCHEDULES && list->id_count > 0;
+	bool is_due = list->kind == BELFRY_LIST_DUE;
+
+	pass_time(b, 10 * BELFRY_MILLISECOND);
+	*request = put_of(b, "a", (int64_t)t->posted, BELFRY_SCHEDULE_F_ENABLED, &b->definition);
+	post(b, request);
+	b->orders.list = list;
+	t->counts[is_requested ? 0 : is_due ? 1 : 2]++;
+	if (list->kind == BELFRY_LIST_TZ_VERSIONS) {
+		answer_versions(b, versions, 1);
+	} else {
+		list->has_more = true;
+		answer_rows(b, due, is_requested ? 0 : 1, BELFRY_TIME_NEVER);
+	}
+	if (b->orders.advance != NULL) {
+		answer_commit(b, BELFRY_OK);
+	}
+}
+
+static void requests_what_is_due_and_a_sweep_take_turns(void **state)
+{
+	struct plan *p = *state;
+	struct bench *b = &p->bench;
+	struct turns t = {.posted = 0};
+
+	begin_sweep(b, false);
+	tickets(b, 1, 1000);
+	for (size_t i = 0; i < BF_COUNT(t.requests); i++) {
+		assert_non_null(b->orders.list);
+		take_turn(b, &t);
+	}
+	for (size_t i = 0; i < BF_COUNT(t.counts); i++) {
+		assert_true(t.counts[i] >= (int)BF_COUNT(t.requests) / 5);
+	}
 }
 
 /* A reload whose version text did not change is told by no row: all of ours are gone through, once. */
@@ -541,6 +671,9 @@ int run_zones_tests(void)
 			PLAN(a_put_settles_by_our_own_database),
 			PLAN(a_sweep_goes_through_the_rows_of_each_older_version_page_by_page),
 			PLAN(a_page_that_met_a_conflict_is_gone_through_again),
+			PLAN(a_cursor_that_our_zones_read_otherwise_is_computed_anew_before_it_fires),
+			PLAN(a_start_without_a_version_goes_through_all_rows_once),
+			PLAN(requests_what_is_due_and_a_sweep_take_turns),
 			PLAN(after_a_change_rows_of_our_own_version_are_computed_anew_too),
 			PLAN(a_run_that_is_planned_after_a_reload_carries_the_new_version),
 	};
