@@ -76,9 +76,11 @@ struct belfry_handler {
 	 * cancelled): stop working on it. The reply handle still has to be given back. */
 	void (*cancel)(void *data, struct belfry_id run, belfry_fence fence);
 
-	/* May be NULL; both or none. belfry_scheduler_start, where it is OK, calls hold once; and release is
-	 * called once, when nothing will be called any more: by the stop that answers BELFRY_OK, or by
-	 * close. `data` is not touched after that. For handlers that count who uses them (pool.h, pull.h). */
+	/* May be NULL; both or none. belfry_scheduler_start calls hold once, before the provider has the
+	 * handler, and release before it returns where it fails; a start of what is started already calls
+	 * neither. After a start that is OK release is called once, when nothing will be called any more: by
+	 * the stop that answers BELFRY_OK, or by close. `data` is not touched after release. For handlers that
+	 * count who uses them (pool.h, pull.h). */
 	void (*hold)(void *data);
 	void (*release)(void *data);
 };

@@ -29,7 +29,7 @@
 BELFRY_BEGIN_DECLS
 
 /* Raised only when a plug-in must be rebuilt; tables grow at their end under `size`. */
-#define BELFRY_SEAMS_ABI 1u
+#define BELFRY_SEAMS_ABI 2u
 
 /* No transaction spans two rows: `advance` moves the cursor and pushes the new Runs into the
  * schedule's own document (that is their birth), then inserts the Runs, then clears the push; whoever

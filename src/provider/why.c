@@ -77,6 +77,14 @@ static enum belfry_status find_gap(struct question *q, struct belfry_error *err)
 	return BELFRY_OK;
 }
 
+/* What an exhausted row's rule names behind its last due time was none any more. */
+static bool is_behind_end(const struct question *q, belfry_time at)
+{
+	belfry_time end = q->row.decided_due != 0 ? q->row.decided_due : q->row.idle_since;
+
+	return q->row.phase == BELFRY_PHASE_EXHAUSTED && at > end;
+}
+
 static void put_nearest(struct question *q)
 {
 	size_t count = 0;
@@ -90,9 +98,8 @@ static void put_nearest(struct question *q)
 	if (count == 0) {
 		q->why->nearest_before = 0;
 	}
-	if (q->row.phase == BELFRY_PHASE_EXHAUSTED ||
-			belfry_rule_next(q->rule, q->why->at, &q->why->nearest_after) !=
-					BELFRY_OK) {
+	if (belfry_rule_next(q->rule, q->why->at, &q->why->nearest_after) != BELFRY_OK ||
+			is_behind_end(q, q->why->nearest_after)) {
 		q->why->nearest_after = BELFRY_TIME_NEVER;
 	}
 }
@@ -138,7 +145,7 @@ static enum belfry_status answer_by_row(struct question *q)
 		answer_from(q, BELFRY_WHY_PENDING, 0);
 	} else if (!is_due(q, at)) {
 		return answer_not_due(q);
-	} else if (q->row.phase == BELFRY_PHASE_EXHAUSTED && at > q->row.idle_since) {
+	} else if (is_behind_end(q, at)) {
 		answer_no_more(q, q->row.phase_reason);
 	} else if (q->row.idle_since != 0 && at > q->row.idle_since) {
 		answer_from(q, BELFRY_WHY_DISABLED, q->row.idle_since);

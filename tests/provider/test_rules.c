@@ -135,6 +135,15 @@ static void l07_l08_a_rule_fires_as_often_as_it_may_and_ends_with_the_last(void 
 	assert_int_equal(why.kind, BELFRY_WHY_NOT_DUE);
 	assert_true(bf_str_equal(why.because, BF_STR("it has fired as often as max_fires allows")));
 	assert_true(why.nearest_after == BELFRY_TIME_NEVER);
+	/* Of a time before its end the next one is told, though nothing comes after that. */
+	why.at = after.last_fire_at - BELFRY_MILLISECOND;
+	assert_int_equal(belfry_scheduler_why(host->scheduler, &why, &arena, NULL), BELFRY_OK);
+	assert_int_equal(why.kind, BELFRY_WHY_NOT_DUE);
+	assert_true(why.nearest_after == after.last_fire_at);
+	why.at = after.last_fire_at + BELFRY_MILLISECOND;
+	assert_int_equal(belfry_scheduler_why(host->scheduler, &why, &arena, NULL), BELFRY_OK);
+	assert_true(why.nearest_before == after.last_fire_at);
+	assert_true(why.nearest_after == BELFRY_TIME_NEVER);
 	/* A higher limit opens it again, and counts what has fired. */
 	assert_int_equal(host_apply(host, &more), BELFRY_OK);
 	int64_t four = 4;
