@@ -143,6 +143,10 @@ static struct belfry_str say_part(struct bf_speech *speech, const struct belfry_
 	case BF_PART_AT: return say_times(speech, rule, part);
 	case BF_PART_EVERY: break;
 	}
+	if (part->of.every.is_anchor_default) {
+		return bf_say_one(speech, BF_SAY_ELAPSED_FROM_MADE,
+				bf_explain_period(speech, part->of.every.period));
+	}
 	return bf_say_two(speech, BF_SAY_ELAPSED_FROM,
 			bf_explain_period(speech, part->of.every.period),
 			bf_explain_clock_on_date(speech, rule, part->of.every.anchor));
@@ -273,6 +277,18 @@ static struct belfry_str say_parts(struct bf_speech *speech, const struct belfry
 			: text;
 }
 
+/* Nobody means the microsecond at which a schedule is made. */
+static bool is_of_no_second(const struct belfry_rule *rule)
+{
+	for (size_t i = 0; i < rule->count; i++) {
+		if (rule->parts[i].kind == BF_PART_EVERY &&
+				rule->parts[i].of.every.is_anchor_default) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static struct belfry_str with_next(struct bf_speech *speech, const struct belfry_rule *rule,
 		belfry_time now, struct belfry_str text)
 {
@@ -280,6 +296,9 @@ static struct belfry_str with_next(struct bf_speech *speech, const struct belfry
 
 	if (belfry_rule_next(rule, now, &due) != BELFRY_OK) {
 		return bf_say_one(speech, BF_SAY_NEVER, text);
+	}
+	if (is_of_no_second(rule)) {
+		due = bf_floor_div(due, BELFRY_SECOND) * BELFRY_SECOND;
 	}
 	return bf_say_two(speech, BF_SAY_NEXT, text, bf_explain_due(speech, rule, now, due));
 }

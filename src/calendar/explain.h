@@ -59,6 +59,10 @@ struct belfry_str bf_explain_date(struct bf_speech *speech, belfry_time local);
 /* The phrase with what its exceptions leave out from `now` on; the phrase alone where that is nothing. */
 struct belfry_str bf_explain_with_excepts(struct bf_speech *speech, const struct belfry_rule *rule,
 		belfry_time now, struct belfry_str phrase, const struct bf_except_set *excepts);
+/* What an expression leaves out: "at 09:30 every Friday". */
+struct belfry_str bf_explain_exception(struct bf_speech *speech, const struct bf_cron *cron);
+/* Whether a list is among those that hold. */
+bool bf_explain_holds(const struct bf_except_set *chain, const struct bf_except_set *set);
 /* The phrase with what limits the rule as a whole: max_fires and spread. */
 struct belfry_str bf_explain_with_limits(struct bf_speech *speech, const struct belfry_rule *rule,
 		struct belfry_str phrase);

@@ -121,7 +121,7 @@ static void put_instants(struct left_out *out, const struct bf_except_set *set)
 	}
 }
 
-static struct belfry_str say_expression(struct bf_speech *speech, const struct bf_cron *cron)
+struct belfry_str bf_explain_exception(struct bf_speech *speech, const struct bf_cron *cron)
 {
 	struct belfry_str clock = bf_explain_covered(speech, cron, bf_explain_has_all_days(cron));
 	struct belfry_str days = bf_explain_days(speech, cron, true);
@@ -138,7 +138,7 @@ static void put_expressions(struct left_out *out, const struct bf_except_set *se
 		if (is_full(out)) {
 			out->more++;
 		} else {
-			put_or_count(out, say_expression(out->speech, &set->crons[i]), 1);
+			put_or_count(out, bf_explain_exception(out->speech, &set->crons[i]), 1);
 		}
 	}
 }
@@ -153,7 +153,7 @@ static void put_calendar(struct left_out *out, const struct bf_except_set *set)
 	}
 }
 
-static bool holds(const struct bf_except_set *chain, const struct bf_except_set *set)
+bool bf_explain_holds(const struct bf_except_set *chain, const struct bf_except_set *set)
 {
 	while (chain != NULL && chain != set) {
 		chain = chain->outer;
@@ -170,7 +170,7 @@ static void put_kind(struct left_out *out, const struct bf_except_set *chain, bo
 	begin_kind(out);
 	for (size_t i = 0; i < out->rule->set_count; i++) {
 		const struct bf_except_set *set = out->rule->sets[i];
-		if ((set->calendar != NULL) == is_named && holds(chain, set)) {
+		if ((set->calendar != NULL) == is_named && bf_explain_holds(chain, set)) {
 			put_set(out, set);
 		}
 	}

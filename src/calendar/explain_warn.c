@@ -13,6 +13,7 @@
 #define ALL_DAYS   UINT32_C(0xfffffffe)
 #define ALL_WEEK   UINT32_C(0x7f)
 #define ALL_MONTHS UINT32_C(0x1ffe)
+#define ALL_HOURS  UINT32_C(0xffffff)
 #define LOOK_AHEAD (366 * BELFRY_DAY)
 #define DUE_LOOKED 5 /* due times that are looked at for long pauses */
 #define FEBRUARY   2
@@ -325,14 +326,53 @@ static void warn_of_fold(struct warner *w, int64_t local, const struct bf_due_lo
 							say_clock_at(w->speech, both->last)}));
 }
 
+/* Local times of the expression in [from, to). */
+static int count_local(const struct bf_cron *cron, int64_t from, int64_t to)
+{
+	int count = 0;
+
+	for (int64_t at = bf_cron_next(cron, from); at < to; at = bf_cron_next(cron, at + 1)) {
+		count++;
+	}
+	return count;
+}
+
+/* Of an interval-like expression: what is due in the hours that are left out, or come twice. How often that
+ * day is told where nothing else is due. */
+static void warn_of_interval(struct warner *w, const struct bf_cron *cron,
+		const struct change *change, int64_t local)
+{
+	struct bf_speech *speech = w->speech;
+	int64_t day = bf_floor_div(local, BF_DAY_S) * BF_DAY_S;
+	struct belfry_str clocks = bf_say_two(speech, BF_SAY_TO, say_clock_at(speech, change->from),
+			say_clock_at(speech, change->to));
+	struct belfry_str text = bf_say_two(speech,
+			change->is_gap ? BF_SAY_GAP_INTERVAL : BF_SAY_FOLD_INTERVAL,
+			bf_explain_date(speech, local * BELFRY_SECOND), clocks);
+
+	if (w->rule->count == 1) {
+		int usual = count_local(cron, day, day + BF_DAY_S);
+		int touched = count_local(cron, BF_MAX(change->from, day),
+				BF_MIN(change->to, day + BF_DAY_S));
+		text = bf_say(speech, BF_SAY_DUE_INSTEAD,
+				(struct belfry_str[]){text,
+						bf_say_number(speech,
+								change->is_gap ? usual - touched
+									       : usual + touched),
+						bf_say_number(speech, usual)});
+	}
+	warn(w, change->is_gap ? "DST_GAP" : "DST_FOLD", text);
+}
+
 /* A local second that the part names as a fixed time, and that the change leaves out or brings twice;
- * or some other. */
+ * or that an interval-like one confined to some hours does; or some other. */
 static int64_t touched_second(const struct bf_part *part, const struct change *change)
 {
 	switch (part->kind) {
 	case BF_PART_CRON:
-		return part->of.cron.is_fixed ? bf_cron_next(&part->of.cron, change->from)
-					      : BF_CRON_NEVER;
+		return part->of.cron.is_fixed || part->of.cron.hours != ALL_HOURS
+				? bf_cron_next(&part->of.cron, change->from)
+				: BF_CRON_NEVER;
 	case BF_PART_AT: return change->is_gap ? part->of.at.missing : part->of.at.repeated;
 	case BF_PART_EVERY: break;
 	}
@@ -365,6 +405,11 @@ static bool is_touched(struct warner *w, const struct bf_part *part, const struc
 		return false;
 	}
 	/* Another change may undo this one. */
+	bool is_hit = change->is_gap ? due.is_missing : due.first != due.last;
+	if (is_hit && part->kind == BF_PART_CRON && !part->of.cron.is_fixed) {
+		warn_of_interval(w, &part->of.cron, change, local);
+		return true;
+	}
 	if (change->is_gap && due.is_missing) {
 		warn_of_gap(w, change, local);
 		return true;
@@ -406,6 +451,36 @@ static void warn_of_changes(struct warner *w)
 			is_told[change.is_gap] = is_any_touched(w, &change);
 		}
 		span = next;
+	}
+}
+
+/* --- exceptions --- */
+
+/* Whether their fields already say that no local time is of both. */
+static bool is_apart(const struct bf_cron *a, const struct bf_cron *b)
+{
+	return (a->seconds & b->seconds) == 0 || (a->minutes & b->minutes) == 0 ||
+			(a->hours & b->hours) == 0 || (a->months & b->months & ALL_MONTHS) == 0;
+}
+
+/* Exceptions of each expression are compared with those for which they hold; what is none, or may meet on
+ * some day, is not told. */
+static void warn_of_idle_exceptions(struct warner *w, const struct bf_except_set *set)
+{
+	for (size_t i = 0; i < set->cron_count; i++) {
+		bool is_idle = true;
+		for (size_t j = 0; j < w->rule->count && is_idle; j++) {
+			const struct bf_part *part = &w->rule->parts[j];
+			is_idle = !bf_explain_holds(part->excepts, set) ||
+					(part->kind == BF_PART_CRON &&
+							is_apart(&part->of.cron, &set->crons[i]));
+		}
+		if (is_idle) {
+			warn(w, "EXCEPT_NOTHING",
+					bf_say_one(w->speech, BF_SAY_EXCEPT_NOTHING,
+							bf_explain_exception(w->speech,
+									&set->crons[i])));
+		}
 	}
 }
 
@@ -451,6 +526,11 @@ void bf_explain_warnings(struct bf_speech *speech, const struct belfry_rule *rul
 			warn_of_fifth(&w, &part->of.cron);
 			warn_of_short_months(&w, &part->of.cron);
 			warn_of_steps(&w, &part->of.cron);
+		}
+	}
+	for (size_t i = 0; i < rule->set_count; i++) {
+		if (rule->sets[i]->calendar == NULL) { /* a shared one is for other rules too */
+			warn_of_idle_exceptions(&w, rule->sets[i]);
 		}
 	}
 	warn_of_changes(&w);

@@ -27,6 +27,7 @@ struct bf_part {
 		struct {
 			belfry_time anchor; /* the first due time */
 			belfry_duration period;
+			bool is_anchor_default;  /* when the schedule is made: for telling */
 			struct bf_cron *seconds; /* owned: every second, less the exceptions; may be
 						    NULL */
 		} every;

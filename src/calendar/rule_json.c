@@ -131,10 +131,13 @@ static void read_every(const struct bf_rule_parser *p, struct bf_json_reader *re
 {
 	part->kind = BF_PART_EVERY;
 	part->of.every.anchor = p->options->anchor;
+	part->of.every.is_anchor_default = true;
 	part->of.every.period = BELFRY_SECOND;
 	(void)bf_json_reader_duration(reader, "every", BF_JSON_REQUIRED, BELFRY_SECOND, PERIOD_MAX,
 			&part->of.every.period); /* the reader keeps the failure, here and below */
-	(void)bf_json_reader_time(reader, "anchor", BF_JSON_OPTIONAL, &part->of.every.anchor);
+	if (bf_json_reader_time(reader, "anchor", BF_JSON_OPTIONAL, &part->of.every.anchor)) {
+		part->of.every.is_anchor_default = false;
+	}
 	if (part->of.every.anchor < BF_RULE_FIRST_TIME ||
 			part->of.every.anchor > BF_RULE_LAST_TIME) {
 		bf_json_reader_refuse(reader, "anchor", NULL, BELFRY_INVALID,

@@ -22,6 +22,15 @@ static const char *class_name(enum belfry_rule_class class_)
 	return class_ == BELFRY_RULE_FIXED_TIME ? "fixed-time" : "interval-like";
 }
 
+/* The class, and what it means where that is no word that everybody knows. */
+static const char *class_words(enum belfry_rule_class class_)
+{
+	return class_ == BELFRY_RULE_FIXED_TIME
+			? "fixed-time"
+			: "interval-like: a skipped hour has no due times, a repeated hour has them "
+			  "twice";
+}
+
 /* The due times behind `from`, as `belfry next` has them. NULL: no memory. */
 static json_t *list_due(const struct shown *shown)
 {
@@ -89,7 +98,7 @@ static void print_text(const struct shown *shown)
 	bool is_coloured = shown->cli->is_out_coloured;
 
 	bf_text_print(out, is_coloured, BF_COLOUR_BOLD, explanation->sentence);
-	(void)fprintf(out, "\nclass    %s\n", class_name(explanation->class_));
+	(void)fprintf(out, "\nclass    %s\n", class_words(explanation->class_));
 	print_due(shown);
 	for (size_t i = 0; i < explanation->warning_count; i++) {
 		(void)fputs("warning  ", out);

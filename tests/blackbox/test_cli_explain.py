@@ -26,7 +26,7 @@ def test_the_sentence_the_class_and_the_next_due_times():
 def test_warnings_have_their_codes():
     lines = explain('*/7 * * * *')
     assert lines[0].startswith('Every 7 minutes from the hour (at :00, :07, ..., :56), UTC; next: today 10:07')
-    assert lines[1] == 'class    interval-like'
+    assert lines[1] == 'class    interval-like: a skipped hour has no due times, a repeated hour has them twice'
     assert lines[5:] == ['warning  UNEVEN_STEP: a step of 7 minutes does not divide the hour: '
                          'the last one is 4 minutes, from :56 to :00']
 
@@ -42,6 +42,15 @@ def test_a_gap_says_what_the_policy_does(policy, words):
 def test_a_fold_says_what_the_policy_does():
     text = '\n'.join(explain('30 2 * * *', '--tz', 'Europe/Berlin', '--fold', 'both'))
     assert 'it is due both times, at 00:30 UTC and 01:30 UTC (fold: both)' in text
+
+
+def test_an_interval_in_hours_that_the_clocks_skip_is_warned_of():
+    warnings = [line for line in explain('*/20 2 * * *', '--tz', 'Europe/Berlin') if line.startswith('warning')]
+    assert warnings == [
+        'warning  DST_GAP: the clocks go from 02:00 to 03:00 on 28 March 2027, and nothing is due between: '
+        '0 due that day instead of 3',
+        'warning  DST_FOLD: the clocks show 02:00 to 03:00 twice on 31 October 2027, and it is due in both: '
+        '6 due that day instead of 3']
 
 
 def test_json():

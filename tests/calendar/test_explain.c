@@ -318,11 +318,11 @@ static const struct row limit_rows[] = {
 				"Every second, UTC, except at 09:30:15"},
 		{"{\"cron\":\"0 9 * * *\",\"except\":[{\"calendar\":\"holidays-de\",\"except\":"
 		 "[\"2026-12-25\"]}]}",
-				"At 09:00 every day, UTC, except as the calendar \"holidays-de\" says"},
+				"At 09:00 every day, UTC, except on the days of the calendar \"holidays-de\""},
 		{"{\"cron\":\"0 9 * * *\",\"except\":[\"2026-12-24\",{\"calendar\":\"a\",\"except\":[]},"
 		 "{\"calendar\":\"b\",\"except\":[]},{\"cron\":\"* * * 8 *\"}]}",
-				"At 09:00 every day, UTC, except in August, on 24 December 2026, as the "
-				"calendar \"a\" says and as the calendar \"b\" says"},
+				"At 09:00 every day, UTC, except in August, on 24 December 2026, on "
+				"the days of the calendar \"a\" and on the days of the calendar \"b\""},
 		{"{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"* * * 1 *\"},{\"cron\":"
 		 "\"* * * 3 *\"},{\"cron\":\"* * * 5 *\"},{\"cron\":\"* * * 7 *\"}]}",
 				"At 09:00 every day, UTC, except in January, in March, in May and at the times "
@@ -424,6 +424,25 @@ static void the_next_due_time_is_told_as_people_tell_it(void **state)
 	}
 }
 
+static void an_every_without_an_anchor_is_told_from_when_it_is_made(void **state)
+{
+	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
+	struct belfry_explanation explanation = BELFRY_EXPLANATION_INIT;
+	struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_rule *rule = NULL;
+
+	(void)state;
+	options.anchor = at("2026-12-01T09:41:37.343062Z");
+	assert_int_equal(belfry_rule_new(shared_zones(), BF_STR("{\"every\":\"PT6H\"}"),
+					 BF_STR("UTC"), &options, &rule, NULL),
+			BELFRY_OK);
+	assert_int_equal(belfry_rule_explain(rule, at(NOW), &arena, &explanation), BELFRY_OK);
+	assert_string_equal(explanation.sentence.ptr,
+			"Every 6 hours from when it is made, UTC; next: today 15:41:37");
+	belfry_rule_free(rule);
+	belfry_arena_fini(&arena);
+}
+
 static void a_zone_has_the_name_that_people_use(void **state)
 {
 	static const struct {
@@ -488,6 +507,7 @@ int run_explain_tests(void)
 			cmocka_unit_test(the_sentence_of_every_other_form_reads_like_a_person_s),
 			cmocka_unit_test(limits_and_exceptions_are_told_behind_the_rule),
 			cmocka_unit_test(the_next_due_time_is_told_as_people_tell_it),
+			cmocka_unit_test(an_every_without_an_anchor_is_told_from_when_it_is_made),
 			cmocka_unit_test(a_zone_has_the_name_that_people_use),
 			cmocka_unit_test(a_rule_of_a_hundred_parts_stays_readable),
 	};

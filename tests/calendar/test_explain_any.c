@@ -85,7 +85,45 @@ static void a_warning_names_its_facts(void **state)
 					"comes twice on 31 October 2027, where the clocks go back: it is due the "
 					"first time alone, at 00:30 UTC (fold: first)"},
 			{"30 2 * * 1", "Europe/Berlin", ""},
-			{"*/30 2 * * *", "Europe/Berlin", ""},
+			{"*/20 2 * * *", "Europe/Berlin",
+					"DST_GAP: the clocks go from 02:00 to 03:00 on 28 March 2027, and nothing is "
+					"due between: 0 due that day instead of 3|DST_FOLD: the clocks show 02:00 to "
+					"03:00 twice on 31 October 2027, and it is due in both: 6 due that day "
+					"instead of 3"},
+			{"*/30 1-2 * * *", "Europe/Berlin",
+					"DST_GAP: the clocks go from 02:00 to 03:00 on 28 March 2027, and nothing is "
+					"due between: 2 due that day instead of 4|DST_FOLD: the clocks show 02:00 to "
+					"03:00 twice on 31 October 2027, and it is due in both: 6 due that day "
+					"instead of 4"},
+			{"*/30 2 * 4 *", "Europe/Berlin", ""},
+			{"*/30 3-9 * * *", "Europe/Berlin", ""},
+			{"*/30 2 * * *", "Asia/Shanghai", ""},
+			{"{\"any\":[{\"cron\":\"*/30 2 * 3 *\"},{\"cron\":\"0 9 * * *\"}]}",
+					"Europe/Berlin",
+					"DST_GAP: the clocks go from 02:00 to 03:00 on 28 March 2027, and nothing is "
+					"due between"},
+			{"{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"0 0 * 8 *\"}]}", "UTC",
+					"EXCEPT_NOTHING: the exception at midnight in August leaves nothing out: the "
+					"rule has no time that it names"},
+			{"{\"any\":[{\"cron\":\"0 9 * 1-6 *\"},{\"cron\":\"0 10 * 1-7 *\"}],\"except\":"
+			 "[{\"cron\":\"* * * 8 *\"}]}",
+					"UTC",
+					"EXCEPT_NOTHING: the exception in August leaves nothing out: the rule has no "
+					"time that it names"},
+			{"{\"any\":[{\"cron\":\"0 9 * 1-6 *\"},{\"cron\":\"0 10 * 1-8 *\"}],\"except\":"
+			 "[{\"cron\":\"* * * 8 *\"}]}",
+					"UTC", ""},
+			{"{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"* * * 8 *\"},{\"cron\":"
+			 "\"0 9 1 1 *\"}]}",
+					"UTC", ""},
+			{"{\"cron\":\"30 0 9 * * *\",\"except\":[{\"cron\":\"0 9 1 1 *\"}]}", "UTC",
+					""},
+			{"{\"every\":\"PT24H\",\"anchor\":\"2026-01-01T09:00:00Z\",\"except\":[{\"cron\":"
+			 "\"0 0 * 8 *\"}]}",
+					"UTC", ""},
+			{"{\"cron\":\"0 9 * * *\",\"except\":[{\"calendar\":\"a\",\"except\":[{\"cron\":"
+			 "\"0 0 * 8 *\"}]}]}",
+					"UTC", ""},
 			{"{\"cron\":\"30 2 * * *\",\"except\":[\"2027-03-28\",{\"cron\":\"* * * 10 *\"}]}",
 					"Europe/Berlin", ""},
 			{"{\"at\":[\"2027-10-31T02:30:00\",\"2027-10-30T02:30:00\"],\"except\":"

@@ -331,8 +331,8 @@ static void a_preview_tells_of_shared_calendars_by_name(void **state)
 			"\"from\":\"2026-12-24T12:00:00Z\",\"n\":1}",
 			200, "");
 	assert_string_equal(api_text(f, "sentence"),
-			"At 09:00 from the 24th to the 26th of December, UTC, except as the calendar "
-			"\"holidays-de\" says; next: Saturday 09:00");
+			"At 09:00 from the 24th to the 26th of December, UTC, except on the days of the "
+			"calendar \"holidays-de\"; next: Saturday 09:00");
 }
 
 static void a_preview_warns_of_what_surprises(void **state)
