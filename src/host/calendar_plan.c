@@ -6,7 +6,13 @@
  *            every user has its record; it goes by its etag, so that one that a later change has renewed
  *            stays. Whoever dies in between leaves it, and the next reconcile goes through the users again:
  *            those that are planned already have the present revision, and are left alone.
- *            What a record says and the provider does not know is the reconcile's, as for any record. */
+ *            What a record says and the provider does not know is the reconcile's, as for any record.
+ *
+ * Locks      whoever finishes a change goes on in parts, each under the lock of changes, and reads mark and
+ *            calendar anew in each: a change in between makes it begin again, and a mark goes only where
+ *            the calendar that it stands for is the one that the users were given.
+ *
+ * What fails for one user, or for one calendar, is logged, and the others go on; the mark stays. */
 #include "base/crash.h"
 #include "base/error.h"
 #include "host/backend.h"
@@ -16,6 +22,7 @@
 #include "host/host_priv.h"
 
 #define MARKS_MAX  500 /* of one look; the next takes the others */
+#define PART       200 /* records that are looked at while no calendar can change */
 #define SAVE_TRIES 10  /* so often somebody else may be quicker */
 #define MARK_TRIES 10
 #define NO_CONTENT "{}"
@@ -65,16 +72,21 @@ static enum belfry_status give_up(struct bf_host *host, struct bf_deployment *d,
 	return note_present(host, d, err);
 }
 
+/* A rule that could not be read before either does not fire, and was broken by something else, which may
+ * pass: its zone is not known here now. It gets the new content, and stays as enabled as it is. */
 static enum belfry_status renew(struct bf_host *host, struct bf_deployment *d,
 		struct bf_buf *reason, struct belfry_error *err)
 {
-	struct bf_expansion old = d->expansion;
 	struct belfry_error why = {0};
+	bool was_broken = bf_deployment_parse_rule(d, host->options.zones, NULL, NULL) ==
+			BELFRY_INVALID_SCHEDULE;
+	struct bf_expansion old = d->expansion;
 
 	d->expansion = (struct bf_expansion){0};
 	enum belfry_status status = bf_calendars_expand(host, NULL, d, &why);
 	if (status == BELFRY_OK) {
 		status = bf_deployment_parse_rule(d, host->options.zones, NULL, &why);
+		status = status == BELFRY_INVALID_SCHEDULE && was_broken ? BELFRY_OK : status;
 	}
 	if (status == BELFRY_OK) {
 		bf_expansion_fini(&old);
@@ -140,8 +152,12 @@ static enum belfry_status plan_user(struct bf_host *host, const struct bf_calend
 		BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
 		status = bf_record_load(host, id, &d, err);
 		int64_t used = status == BELFRY_OK ? bf_calendar_used_revision(&d, plan->name) : 0;
+		/* One that is gone, or cannot be read, has no rule to plan. */
+		if (status == BELFRY_NOT_FOUND || status == BELFRY_CORRUPT) {
+			return BELFRY_OK;
+		}
 		if (status != BELFRY_OK || used == 0 || used == revision) {
-			break;
+			return status;
 		}
 		status = renew_and_save(host, &d, err);
 		if (status == BELFRY_OK) {
@@ -152,48 +168,89 @@ static enum belfry_status plan_user(struct bf_host *host, const struct bf_calend
 			bf_events_changed(host->options.events, id);
 		}
 	}
-	/* One that is gone, or cannot be read, has no rule to plan. */
-	return status == BELFRY_NOT_FOUND || status == BELFRY_CORRUPT ? BELFRY_OK : status;
+	return status;
 }
 
-static enum belfry_status plan_all(struct bf_host *host, struct bf_calendar_plan *plan,
-		int64_t revision, struct belfry_error *err)
+/* It concerns more than the one record or calendar: each of the others would wait for its time limit. */
+static bool is_general(enum belfry_status status)
 {
-	BF_CLEANUP(bf_calendar_walk_fini) struct bf_calendar_walk walk;
-	struct belfry_str id;
-	enum belfry_status status = BELFRY_OK;
+	return belfry_status_class(status) == BELFRY_CLASS_RETRY || status == BELFRY_NOMEM;
+}
 
-	bf_calendar_walk_init(&walk, host, plan->name);
-	while (status == BELFRY_OK) {
-		bool is_new = false;
-		status = bf_calendar_walk_next(&walk, &id, err);
-		plan->has_more = status == BELFRY_OK && plan->max > 0 && plan->count == plan->max;
-		if (plan->has_more) {
-			return BELFRY_OK;
-		}
-		if (status == BELFRY_OK) {
-			status = plan_user(host, plan, id, revision, &is_new, err);
-			plan->count += is_new ? 1 : 0;
-		}
+/* The first user that fails is told; the others go on. */
+static void note_failure(const struct bf_host *host, struct bf_calendar_plan *plan,
+		struct belfry_str id, const struct belfry_error *why)
+{
+	if (plan->failed_count++ == 0) {
+		bf_log(host->options.env, BF_LOG_WARNING,
+				"event=calendar_unfinished calendar=%.*s deployment=%.*s status=%s "
+				"detail=\"%s\" next=\"the next reconcile tries again\"",
+				BF_STR_ARGS(plan->name), BF_STR_ARGS(id),
+				belfry_status_name(why->status),
+				why->detail[0] != '\0' ? why->detail : why->message);
 	}
+}
+
+/* From where the walk is to its end, or to where it is cut. */
+static enum belfry_status plan_walk(struct bf_host *host, struct bf_calendar_plan *plan,
+		struct bf_calendar_walk *walk, int64_t revision, struct belfry_error *err)
+{
+	struct belfry_str id;
+	enum belfry_status status = bf_calendar_walk_next(walk, &id, err);
+
+	while (status == BELFRY_OK) {
+		struct belfry_error why = {0};
+		bool is_new = false;
+		status = plan_user(host, plan, id, revision, &is_new, &why);
+		if (is_general(status)) {
+			if (err != NULL) {
+				*err = why;
+			}
+			return status;
+		}
+		if (status != BELFRY_OK) {
+			why.status = status;
+			note_failure(host, plan, id, &why);
+		}
+		plan->count += is_new ? 1 : 0;
+		if (plan->max > 0 && plan->count == plan->max) {
+			walk->max = walk->looked_at;
+		}
+		status = bf_calendar_walk_next(walk, &id, err);
+	}
+	plan->has_more = status == BELFRY_NEVER && walk->is_cut;
 	return status == BELFRY_NEVER ? BELFRY_OK : status;
 }
 
 enum belfry_status bf_calendar_plan_users(struct bf_host *host, struct bf_calendar_plan *plan,
-		struct belfry_error *err)
+		int64_t revision, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_calendar_fini) struct bf_calendar calendar = {0};
+	BF_CLEANUP(bf_calendar_walk_fini) struct bf_calendar_walk walk;
 
+	bf_calendar_walk_init(&walk, host, plan->name);
+	walk.max = plan->max_looked_at;
 	plan->count = 0;
+	plan->failed_count = 0;
 	plan->has_more = false;
-	enum belfry_status status = bf_calendar_load(host, plan->name, &calendar, err);
-	if (status == BELFRY_NOT_FOUND) {
-		return BELFRY_OK; /* it was marked, and never stored; or it went, without users */
-	}
-	return status == BELFRY_OK ? plan_all(host, plan, calendar.revision, err) : status;
+	return plan_walk(host, plan, &walk, revision, err);
 }
 
 /* --- marks --- */
+
+enum belfry_status bf_calendar_get_mark(struct bf_host *host, struct belfry_str name,
+		int64_t *ret_etag, struct belfry_error *err)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_document document = {0};
+	enum belfry_status status = bf_backend_get_document(host->options.store,
+			BF_STR(BF_CALENDAR_MARK_KIND), name, &arena, &document, err);
+
+	if (status == BELFRY_OK || status == BELFRY_NOT_FOUND) {
+		*ret_etag = status == BELFRY_OK ? document.etag : 0;
+		return BELFRY_OK;
+	}
+	return status;
+}
 
 enum belfry_status bf_calendar_mark(struct bf_host *host, struct belfry_str name, int64_t *ret_etag,
 		struct belfry_error *err)
@@ -203,15 +260,12 @@ enum belfry_status bf_calendar_mark(struct bf_host *host, struct belfry_str name
 	for (int i = 0; i < MARK_TRIES &&
 			(status == BELFRY_PRECONDITION || status == BELFRY_CONFLICT);
 			i++) {
-		BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
-		struct belfry_document document = {0};
-		status = bf_backend_get_document(host->options.store, BF_STR(BF_CALENDAR_MARK_KIND),
-				name, &arena, &document, err);
-		if (status != BELFRY_OK && status != BELFRY_NOT_FOUND) {
+		int64_t etag = 0;
+		status = bf_calendar_get_mark(host, name, &etag, err);
+		if (status != BELFRY_OK) {
 			return status;
 		}
-		int64_t etag = status == BELFRY_OK ? document.etag : 0;
-		document = (struct belfry_document){
+		struct belfry_document document = {
 				.kind = BF_STR(BF_CALENDAR_MARK_KIND),
 				.id = name,
 				.bytes = BF_STR(NO_CONTENT),
@@ -231,23 +285,104 @@ enum belfry_status bf_calendar_unmark(struct bf_host *host, struct belfry_str na
 	return status == BELFRY_PRECONDITION || status == BELFRY_NOT_FOUND ? BELFRY_OK : status;
 }
 
-/* The first mark; few are there at a time, and mostly none. */
-static enum belfry_status finish_one(struct bf_host *host, const struct belfry_document *mark,
-		struct belfry_error *err)
-{
-	struct bf_calendar_plan plan = {.name = mark->id};
-	enum belfry_status status = bf_calendar_plan_users(host, &plan, err);
+/* --- what was left in between --- */
 
-	if (status == BELFRY_OK) {
+struct finish {
+	struct bf_host *host;
+	struct bf_calendar_plan plan;
+	struct bf_calendar_walk walk;
+	int64_t revision; /* of the calendar whose users the walk goes through; 0: not begun */
+};
+
+static void finish_fini(struct finish *finish)
+{
+	bf_calendar_walk_fini(&finish->walk);
+}
+
+/* Anew from the first user on: the calendar is another one than in the last part. */
+static void begin_walk(struct finish *finish, int64_t revision)
+{
+	bf_calendar_walk_fini(&finish->walk);
+	bf_calendar_walk_init(&finish->walk, finish->host, finish->plan.name);
+	finish->plan.failed_count = 0;
+	finish->revision = revision;
+}
+
+/* Under the lock of changes. A calendar that is not there was marked, and never stored; or it went, and has
+ * no users. */
+static enum belfry_status plan_part(struct finish *finish, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_calendar_fini) struct bf_calendar calendar = {0};
+	enum belfry_status status = bf_calendar_load(finish->host, finish->plan.name, &calendar,
+			err);
+
+	if (status != BELFRY_OK) {
+		return status == BELFRY_NOT_FOUND ? BELFRY_OK : status;
+	}
+	if (finish->revision != calendar.revision) {
+		begin_walk(finish, calendar.revision);
+	}
+	finish->walk.max = finish->walk.looked_at + PART;
+	return plan_walk(finish->host, &finish->plan, &finish->walk, calendar.revision, err);
+}
+
+/* plan.has_more: so far. */
+static enum belfry_status finish_part(struct finish *finish, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
+	struct bf_host *host = finish->host;
+	int64_t mark = 0;
+
+	finish->plan.has_more = false;
+	bf_calendars_begin_change(host, &lock);
+	enum belfry_status status = bf_calendar_get_mark(host, finish->plan.name, &mark, err);
+	if (status != BELFRY_OK || mark == 0) {
+		return status; /* or whoever changed it came to the end */
+	}
+	status = plan_part(finish, err);
+	if (status == BELFRY_OK && !finish->plan.has_more && finish->plan.failed_count == 0) {
 		bf_log(host->options.env, BF_LOG_INFO,
 				"event=calendar_finished calendar=%.*s planned=%zu",
-				BF_STR_ARGS(mark->id), plan.count);
-		status = bf_calendar_unmark(host, mark->id, mark->etag, err);
+				BF_STR_ARGS(finish->plan.name), finish->plan.count);
+		status = bf_calendar_unmark(host, finish->plan.name, mark, err);
 	}
 	return status;
 }
 
-enum belfry_status bf_calendars_finish(struct bf_host *host, struct belfry_error *err)
+/* *max: records that may be looked at yet; 0: any number. */
+static enum belfry_status finish_one(struct bf_host *host, struct belfry_str name, size_t *max,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(finish_fini) struct finish finish = {.host = host, .plan = {.name = name}};
+	enum belfry_status status = BELFRY_OK;
+	bool is_bounded = *max > 0;
+
+	bf_calendar_walk_init(&finish.walk, host, name);
+	do {
+		size_t before = finish.walk.looked_at;
+		status = finish_part(&finish, err);
+		size_t looked_at = finish.walk.looked_at;
+		looked_at -= looked_at < before ? 0 : before; /* it may have begun anew */
+		*max -= BF_MIN(*max, looked_at);
+	} while (status == BELFRY_OK && finish.plan.has_more && (!is_bounded || *max > 0));
+	if (finish.plan.has_more || finish.plan.failed_count > 0) {
+		bf_host_reconcile_soon(host);
+	}
+	return status;
+}
+
+static void log_unfinished(struct bf_host *host, struct belfry_str name,
+		const struct belfry_error *why)
+{
+	bf_log(host->options.env, BF_LOG_WARNING,
+			"event=calendar_unfinished calendar=%.*s status=%s detail=\"%s\" "
+			"next=\"the next reconcile tries again\"",
+			BF_STR_ARGS(name), belfry_status_name(why->status),
+			why->detail[0] != '\0' ? why->detail : why->message);
+	bf_host_reconcile_soon(host);
+}
+
+enum belfry_status bf_calendars_finish(struct bf_host *host, size_t max, struct belfry_error *err)
 {
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct belfry_document_query marks = {
@@ -258,9 +393,22 @@ enum belfry_status bf_calendars_finish(struct bf_host *host, struct belfry_error
 	};
 	enum belfry_status status = bf_backend_list_documents(host->options.store, &marks, &arena,
 			err);
+	bool is_bounded = max > 0;
 
-	for (size_t i = 0; i < marks.count && status == BELFRY_OK; i++) {
-		status = finish_one(host, &marks.documents[i], err);
+	if (status != BELFRY_OK) {
+		return status;
 	}
-	return status;
+	for (size_t i = 0; i < marks.count && !is_general(status); i++) {
+		struct belfry_error why = {0};
+		if (is_bounded && max == 0) {
+			bf_host_reconcile_soon(host);
+			break;
+		}
+		status = finish_one(host, marks.documents[i].id, &max, &why);
+		if (status != BELFRY_OK) {
+			why.status = status;
+			log_unfinished(host, marks.documents[i].id, &why);
+		}
+	}
+	return BELFRY_OK;
 }

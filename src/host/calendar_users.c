@@ -15,11 +15,16 @@
 #include "host/host_priv.h"
 
 #define PAGE_ROWS 500
-#define LOOKED_AT 10000 /* users, for a count or a check */
 
 /* Bits of a name: above those of record.c, and below the sign. */
 #define NAME_BITS_FIRST 8
 #define NAME_BITS       40
+
+void bf_calendars_begin_change(struct bf_host *host, pthread_mutex_t **ret_lock)
+{
+	(void)pthread_mutex_lock(&host->calendars_change_lock); /* not held: cannot fail */
+	*ret_lock = &host->calendars_change_lock;
+}
 
 void bf_calendars_hold(struct bf_host *host, struct bf_host **ret_held)
 {
@@ -182,6 +187,11 @@ enum belfry_status bf_calendar_walk_next(struct bf_calendar_walk *walk, struct b
 		}
 		walk->page.has_more = walk->page.has_more && walk->page.count > 0;
 	}
+	walk->is_cut = walk->max > 0 && walk->looked_at >= walk->max;
+	if (walk->is_cut) {
+		return BELFRY_NEVER;
+	}
+	walk->looked_at++;
 	*ret_id = walk->page.documents[walk->at++].id;
 	return BELFRY_OK;
 }
@@ -195,7 +205,6 @@ static enum belfry_status next_user(struct bf_calendar_walk *walk,
 
 	while (status == BELFRY_OK) {
 		bf_deployment_fini(ret_deployment);
-		walk->looked_at++;
 		status = bf_record_load(walk->host, id, ret_deployment, err);
 		if (status == BELFRY_OK &&
 				bf_calendar_used_revision(ret_deployment, walk->name) > 0) {
@@ -216,8 +225,9 @@ enum belfry_status bf_calendar_find_users(struct bf_host *host, struct belfry_st
 	enum belfry_status status = BELFRY_OK;
 
 	bf_calendar_walk_init(&walk, host, name);
+	walk.max = BF_CALENDAR_LOOKED_AT;
 	*ret_users = (struct bf_calendar_users){.names = json_array()};
-	while (status == BELFRY_OK && walk.looked_at < LOOKED_AT) {
+	while (status == BELFRY_OK) {
 		status = next_user(&walk, &d, err);
 		if (status == BELFRY_OK && ret_users->count++ < BF_CALENDAR_NAMES &&
 				json_array_append_new(ret_users->names, bf_json_new_str(d.name)) !=
@@ -225,7 +235,7 @@ enum belfry_status bf_calendar_find_users(struct bf_host *host, struct belfry_st
 			status = BELFRY_NOMEM;
 		}
 	}
-	ret_users->is_at_least = status == BELFRY_OK;
+	ret_users->is_at_least = walk.is_cut;
 	if (status == BELFRY_NOMEM || ret_users->names == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
@@ -269,7 +279,8 @@ enum belfry_status bf_calendar_check_users(struct bf_host *host, const struct bf
 	enum belfry_status status = BELFRY_OK;
 
 	bf_calendar_walk_init(&walk, host, bf_str(changed->name));
-	while (status == BELFRY_OK && walk.looked_at < LOOKED_AT) {
+	walk.max = BF_CALENDAR_LOOKED_AT;
+	while (status == BELFRY_OK) {
 		status = next_user(&walk, &d, err);
 		if (status == BELFRY_OK) {
 			status = check_user(&finder, &d, err);

@@ -200,17 +200,6 @@ enum belfry_status bf_calendars_list(struct bf_host *host, const struct bf_calen
 
 /* --- changes --- */
 
-static void unlock(pthread_mutex_t **lock)
-{
-	(void)pthread_mutex_unlock(*lock); /* ours: cannot fail */
-}
-
-static pthread_mutex_t *begin_change(struct bf_host *host)
-{
-	(void)pthread_mutex_lock(&host->calendars_change_lock); /* not held: cannot fail */
-	return &host->calendars_change_lock;
-}
-
 /* While no rule is between its expansion and its record. */
 static void keep_out(struct bf_host *host)
 {
@@ -279,10 +268,13 @@ static bool plan(struct bf_host *host, const struct bf_calendar *calendar, int64
 	*plan = (struct bf_calendar_plan){
 			.name = bf_str(calendar->name),
 			.max = PLANNED_MAX,
+			.max_looked_at = BF_CALENDAR_LOOKED_AT,
 			.is_handed_over = true,
 	};
-	enum belfry_status status = bf_calendar_plan_users(host, plan, &failure);
-	if (status == BELFRY_OK && !plan->has_more) {
+	enum belfry_status status = bf_calendar_plan_users(host, plan, calendar->revision,
+			&failure);
+	bool is_left = plan->has_more || plan->failed_count > 0;
+	if (status == BELFRY_OK && !is_left) {
 		BF_CRASH_POINT("calendar-planned");
 		status = bf_calendar_unmark(host, bf_str(calendar->name), mark, &failure);
 	}
@@ -293,7 +285,7 @@ static bool plan(struct bf_host *host, const struct bf_calendar *calendar, int64
 				calendar->name,
 				failure.detail[0] != '\0' ? failure.detail : failure.message);
 	}
-	if (status != BELFRY_OK || plan->has_more) {
+	if (status != BELFRY_OK || is_left) {
 		bf_host_reconcile_soon(host);
 		return true;
 	}
@@ -325,15 +317,31 @@ static enum belfry_status change(struct bf_host *host, const struct bf_calendar 
 	return status;
 }
 
+/* Users may still be left of the change that made it so. */
+static enum belfry_status answer_unchanged(struct bf_host *host, const struct bf_calendar *old,
+		struct bf_calendar_view *ret_view, struct belfry_error *err)
+{
+	struct bf_calendar_plan none = {0};
+	int64_t mark = 0;
+	enum belfry_status status = bf_calendar_get_mark(host, bf_str(old->name), &mark, err);
+
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	struct outcome outcome = {.plan = &none, .is_pending = mark > 0};
+	return fill_view(host, old, &outcome, ret_view, err);
+}
+
 enum belfry_status bf_calendars_put(struct bf_host *host, struct belfry_str name,
 		const struct bf_calendar_match *match, const json_t *body,
 		struct bf_calendar_view *ret_view, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_calendar_fini) struct bf_calendar old = {0};
 	BF_CLEANUP(bf_calendar_fini) struct bf_calendar changed = {0};
-	BF_CLEANUP(unlock) pthread_mutex_t *lock = begin_change(host);
-	enum belfry_status status = bf_calendar_read(host, name, body, &changed, err);
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 
+	bf_calendars_begin_change(host, &lock);
+	enum belfry_status status = bf_calendar_read(host, name, body, &changed, err);
 	if (status == BELFRY_OK) {
 		status = bf_calendar_load(host, name, &old, err);
 		status = status == BELFRY_NOT_FOUND ? BELFRY_OK : status;
@@ -345,8 +353,7 @@ enum belfry_status bf_calendars_put(struct bf_host *host, struct belfry_str name
 		return status;
 	}
 	if (bf_calendar_is_equal(&old, &changed)) {
-		struct bf_calendar_plan none = {0};
-		return fill_view(host, &old, &(struct outcome){.plan = &none}, ret_view, err);
+		return answer_unchanged(host, &old, ret_view, err);
 	}
 	return change(host, &old, &changed, ret_view, err);
 }
@@ -393,8 +400,10 @@ static enum belfry_status remove_unused(struct bf_host *host, struct belfry_str 
 enum belfry_status bf_calendars_remove(struct bf_host *host, struct belfry_str name,
 		int64_t revision, struct belfry_error *err)
 {
-	BF_CLEANUP(unlock) pthread_mutex_t *lock = begin_change(host);
+	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 	int64_t present = 0;
+
+	bf_calendars_begin_change(host, &lock);
 	enum belfry_status status = bf_calendars_get_revision(host, name, &present, err);
 
 	if (status == BELFRY_OK) {

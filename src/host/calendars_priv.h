@@ -2,6 +2,8 @@
 #ifndef BF_HOST_CALENDARS_PRIV_H
 #define BF_HOST_CALENDARS_PRIV_H
 
+#include <pthread.h>
+
 #include <belfry/documents.h>
 
 #include "host/calendars.h"
@@ -61,10 +63,16 @@ BF_MUST_CHECK enum belfry_status bf_calendars_expand(struct bf_host *host,
 		const struct bf_calendar_overlay *overlay, struct bf_deployment *deployment,
 		struct belfry_error *err);
 
+/* Changes of calendars go one after another, whichever they are: from here until BF_CLEANUP(bf_host_unlock)
+ * pthread_mutex_t *lock = NULL ends. */
+void bf_calendars_begin_change(struct bf_host *host, pthread_mutex_t **ret_lock);
+
 /* While one of these is held no calendar changes. BF_CLEANUP(bf_calendars_release) struct bf_host *held =
  * NULL; *ret_held is the host. */
 void bf_calendars_hold(struct bf_host *host, struct bf_host **ret_held);
 void bf_calendars_release(struct bf_host **held);
+
+#define BF_CALENDAR_LOOKED_AT 10000 /* records that may be users', for one request */
 
 /* Goes through the records that have the bit of a name, in the order of ids. */
 struct bf_calendar_walk {
@@ -75,12 +83,15 @@ struct bf_calendar_walk {
 	struct belfry_document_query page;
 	size_t at;
 	size_t looked_at;
+	size_t max;  /* so many are looked at; 0: all */
+	bool is_cut; /* there are more than that */
 };
 
 void bf_calendar_walk_init(struct bf_calendar_walk *walk, struct bf_host *host,
 		struct belfry_str name);
 void bf_calendar_walk_fini(struct bf_calendar_walk *walk);
-/* An id of a record that may be a user's; borrowed until the next but one. BELFRY_NEVER: there is none. */
+/* An id of a record that may be a user's; borrowed until the next but one. BELFRY_NEVER: there is none, or
+ * max is reached and there is one more (is_cut): with a higher max the walk goes on there. */
 BF_MUST_CHECK enum belfry_status bf_calendar_walk_next(struct bf_calendar_walk *walk,
 		struct belfry_str *ret_id, struct belfry_error *err);
 /* The revision of the calendar that its record was made with; 0: it does not use it. */
@@ -109,26 +120,35 @@ BF_MUST_CHECK enum belfry_status bf_calendar_check_users(struct bf_host *host,
 /* Gives the users that have another revision of the calendar a record with its present one. */
 struct bf_calendar_plan {
 	struct belfry_str name;
-	size_t max;          /* new records; 0: all */
-	bool is_handed_over; /* to the provider too; else that is left to the reconcile */
+	size_t max;           /* new records; 0: all */
+	size_t max_looked_at; /* records; 0: all */
+	bool is_handed_over;  /* to the provider too; else that is left to the reconcile */
 	/* answers */
-	size_t count;  /* of new records */
-	bool has_more; /* max was reached */
+	size_t count;        /* of new records */
+	size_t failed_count; /* users that have none, and should: logged */
+	bool has_more;       /* a maximum was reached */
 };
 
-/* BELFRY_OK; what the store answers, and then nothing is lost: the mark stays. */
+/* `revision`: the calendar's; the caller has begun a change. BELFRY_OK, whatever failed_count says; what the
+ * store answers, and then nothing is lost: the mark stays. */
 BF_MUST_CHECK enum belfry_status bf_calendar_plan_users(struct bf_host *host,
-		struct bf_calendar_plan *plan, struct belfry_error *err);
+		struct bf_calendar_plan *plan, int64_t revision, struct belfry_error *err);
 
 /* Says in the store that the users of a calendar are to be planned. *ret_etag: for unmark. */
 BF_MUST_CHECK enum belfry_status bf_calendar_mark(struct bf_host *host, struct belfry_str name,
+		int64_t *ret_etag, struct belfry_error *err);
+/* *ret_etag: 0: there is no mark. */
+BF_MUST_CHECK enum belfry_status bf_calendar_get_mark(struct bf_host *host, struct belfry_str name,
 		int64_t *ret_etag, struct belfry_error *err);
 /* All are planned; a mark that was renewed meanwhile stays. */
 BF_MUST_CHECK enum belfry_status bf_calendar_unmark(struct bf_host *host, struct belfry_str name,
 		int64_t etag, struct belfry_error *err);
 
-/* Finishes every change that was left in between: its users get their records. What the store answers. */
-BF_MUST_CHECK enum belfry_status bf_calendars_finish(struct bf_host *host,
+/* Finishes every change that was left in between: its users get their records. `max`: about so many records
+ * are looked at, the others by the next reconcile, which is told to come soon; 0: any number. What cannot
+ * be finished is logged, and tried again. BELFRY_OK, or what the store answers where the marks cannot be
+ * read. */
+BF_MUST_CHECK enum belfry_status bf_calendars_finish(struct bf_host *host, size_t max,
 		struct belfry_error *err);
 
 #endif

@@ -28,8 +28,8 @@ struct bf_host {
 	pthread_mutex_t settings_lock;
 	pthread_mutex_t settings_change_lock;  /* taken before settings_lock */
 	pthread_rwlock_t calendars_lock;       /* calendar_users.c */
-	pthread_mutex_t calendars_change_lock; /* of calendars; taken before any other */
-	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any of locks */
+	pthread_mutex_t calendars_change_lock; /* of calendars; taken before any but the next */
+	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any other */
 	struct bf_refusals refusals;
 	struct {                        /* tend.c; but for left_over, of the thread that tends */
 		struct bf_boot_time at; /* the next reconciliation */

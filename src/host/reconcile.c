@@ -10,7 +10,8 @@
  * (refusals.h); the others go on.
  *
  * Changes of shared calendars that were left in between are finished first: what the records of their users
- * say then is handed over here.
+ * say then is handed over here. A start finishes some, and leaves the others for the time when it serves;
+ * what cannot be finished is logged, and stops nothing.
  *
  * Records that are marked as ones that go are left out, and their removal is finished once the
  * list was carried out. */
@@ -27,6 +28,9 @@
 
 /* Large, so that a million compared every few minutes are few calls; about a megabyte of memory. */
 #define PAGE_ROWS 5000
+
+/* Records whose calendars changed, that are looked at before a host serves. */
+#define AT_START 1000
 
 /* The ids of records that are marked as ones that go: few. */
 struct goings {
@@ -226,7 +230,8 @@ enum belfry_status bf_reconcile(struct bf_host *host, struct belfry_error *err)
 
 	walk_init(&walk, host);
 	(void)pthread_mutex_lock(lock); /* not held by this thread: cannot fail */
-	enum belfry_status status = bf_calendars_finish(host, err);
+	enum belfry_status status = bf_calendars_finish(host,
+			atomic_load(&host->is_started) ? 0 : AT_START, err);
 	if (status == BELFRY_OK) {
 		status = belfry_scheduler_reconcile(host->options.scheduler, &iterator, err);
 	}

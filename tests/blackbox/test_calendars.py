@@ -187,6 +187,7 @@ def test_more_users_than_a_request_plans_follow_at_once(server):
         return [d['next_due'] for d in server.items('/v1/deployments')]
     belfry.wait_for(lambda: due() == [['2030-01-03T09:00:00Z']] * len(names), 'the others', every=0.2)
     assert {d['revision'] for d in server.items('/v1/deployments')} == {2}
+    belfry.wait_for(lambda: not put(server, 'crowd', ['2030-01-01', '2030-01-02'], 200).json['pending'], 'the end of the mark', every=0.2)
     assert put(server, 'crowd', ['2030-01-01', '2030-01-02'], 200).json == {**reply.json, 'planned': 0, 'pending': False}
 
 

@@ -10,7 +10,7 @@
 
 #include <belfry/provider.h>
 
-#define FAKE_SCHEDULES 256
+#define FAKE_SCHEDULES 1500
 #define FAKE_RUNS      512
 
 enum fake_method {

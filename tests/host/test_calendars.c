@@ -572,6 +572,133 @@ static void one_that_came_meanwhile_and_has_nothing_left_is_disabled_with_the_re
 	expect_planned(f, id);
 }
 
+/* Its zone is gone here: that passes, and it would not fire by itself again if it were disabled. */
+static void one_that_could_not_be_read_before_gets_the_content_and_stays_enabled(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+	BF_CLEANUP(bf_deployment_fini) struct bf_deployment changed = {0};
+	int64_t planned = 0;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	load(f, id, &d);
+	d.timezone = BF_STR("Gone/Away");
+	assert_int_equal(bf_record_save(f->host, &d, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", &planned, NULL), BELFRY_OK);
+	assert_int_equal(planned, 1);
+	load(f, id, &changed);
+	assert_true(changed.is_enabled);
+	assert_int_equal(changed.reason.len, 0);
+	assert_non_null(strstr(bf_deployment_rule(&changed).ptr, "2026-12-26"));
+	assert_false(host_fixture_has_logged(f, "event=deployment_disabled"));
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+}
+
+static bool is_pending(struct host_fixture *f, const char *name, const char *body)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *answer = NULL;
+
+	assert_int_equal(put_match(f, name, &whatever, body, &answer, NULL), BELFRY_OK);
+	return json_is_true(json_object_get(answer, "pending"));
+}
+
+static void equal_content_says_whether_users_of_the_last_change_are_left(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), id, NULL), BELFRY_OK);
+	write_calendar(f, "a", "[\"2026-12-26\"]");
+	assert_true(is_pending(f, "a", "{\"except\":[\"2026-12-26\"]}"));
+	bf_host_tend(f->host, true);
+	expect_planned(f, id);
+	assert_false(is_pending(f, "a", "{\"except\":[\"2026-12-26\"]}"));
+}
+
+/* As something else than this host leaves it. */
+static void write_raw(struct host_fixture *f, const char *kind, const char *id, uint64_t flags,
+		const char *bytes)
+{
+	struct belfry_document document = {
+			.kind = bf_str(kind),
+			.id = bf_str(id),
+			.owner = BF_STR("default"),
+			.flags = flags,
+			.bytes = bf_str(bytes),
+	};
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_document present = {0};
+	struct belfry_str none = {0};
+	enum belfry_status status = bf_store_document_get(f->store, document.kind, document.id,
+			none, none, &arena, &present, NULL);
+
+	document.name = status == BELFRY_OK ? present.name : none;
+	assert_int_equal(bf_store_document_put(f->store, &document, present.etag, NULL), BELFRY_OK);
+}
+
+static void a_calendar_that_cannot_be_read_stops_no_other_and_no_start(void **state)
+{
+	struct host_fixture *f = *state;
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "b", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("b"), id, NULL), BELFRY_OK);
+	write_raw(f, "calendar", "a", 0, "no calendar");
+	write_raw(f, "calendar-change", "a", 0, "{}");
+	write_calendar(f, "b", "[\"2026-12-26\"]");
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_true(host_fixture_has_logged(f,
+			"event=calendar_unfinished calendar=a status=CORRUPT"));
+	expect_planned(f, id);
+	assert_int_equal(count_documents(f, "calendar-change"), 1);
+	restart(f);
+	expect_planned(f, id);
+	assert_int_equal(count_documents(f, "calendar-change"), 1);
+}
+
+/* x uses another calendar too, which cannot be read now. */
+static void a_user_that_cannot_be_planned_stops_no_other_and_is_tried_again(void **state)
+{
+	struct host_fixture *f = *state;
+	char x[BELFRY_ID_TEXT_BYTES];
+	char others[4][BELFRY_ID_TEXT_BYTES];
+	int64_t planned = 0;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "b", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a") ",\"not_before\":\"2026-01-01T00:00:00Z\"", x,
+					 NULL),
+			BELFRY_OK);
+	assert_int_equal(
+			edit(f, x,
+					"{\"rule\":{\"except\":[{\"calendar\":\"a\"},{\"calendar\":"
+					"\"b\"}]}}",
+					NULL),
+			BELFRY_OK);
+	for (size_t i = 0; i < BF_COUNT(others); i++) {
+		char name[2] = {(char)('p' + i), '\0'};
+		assert_int_equal(create(f, name, DAILY("a"), others[i], NULL), BELFRY_OK);
+	}
+	write_calendar(f, "a", "[\"2026-12-26\"]");
+	write_raw(f, "calendar", "b", 0, "no calendar");
+	restart(f);
+	for (size_t i = 0; i < BF_COUNT(others); i++) {
+		expect_planned(f, others[i]);
+	}
+	assert_int_equal(record_revision(f, x), 2);
+	assert_true(host_fixture_has_logged(f, "event=calendar_unfinished calendar=a deployment="));
+	assert_int_equal(count_documents(f, "calendar-change"), 1);
+	write_raw(f, "calendar", "b", 0, "{\"description\":null,\"except\":[\"2026-12-27\"]}");
+	bf_host_tend(f->host, false); /* it was told to come soon */
+	expect_planned(f, x);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	assert_int_equal(put(f, "a", "[\"2026-12-28\"]", &planned, NULL), BELFRY_OK);
+	assert_int_equal(planned, 5);
+}
+
 static void a_change_tells_the_readers_of_events_of_each_user(void **state)
 {
 	struct host_fixture *f = *state;
@@ -721,6 +848,120 @@ static void a_lack_of_memory_at_any_step_heals_too(void **state)
 	}
 }
 
+/* ---- crowds ------------------------------------------------------------------------------------- */
+
+#define CROWD 1250 /* more than a request plans, and more than a start does */
+
+static void create_crowd(struct host_fixture *f, char (*ret_ids)[BELFRY_ID_TEXT_BYTES])
+{
+	for (unsigned i = 0; i < CROWD; i++) {
+		char name[16];
+		(void)snprintf(name, sizeof(name), "c%u", i);
+		assert_int_equal(create(f, name, DAILY("a"), ret_ids[i], NULL), BELFRY_OK);
+	}
+}
+
+static unsigned count_planned(struct host_fixture *f, const char (*ids)[BELFRY_ID_TEXT_BYTES])
+{
+	int64_t revision = revision_of(f, "a");
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < CROWD; i++) {
+		BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
+		load(f, ids[i], &d);
+		count += bf_calendar_used_revision(&d, BF_STR("a")) == revision ? 1 : 0;
+	}
+	return count;
+}
+
+/* What a death left is finished while it serves, and not before. */
+static void a_start_plans_some_of_a_crowd_and_the_next_look_the_others(void **state)
+{
+	static char ids[CROWD][BELFRY_ID_TEXT_BYTES];
+	struct host_fixture *f = *state;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	create_crowd(f, ids);
+	write_calendar(f, "a", "[\"2026-12-26\"]");
+	restart(f);
+	unsigned planned = count_planned(f, (const char(*)[BELFRY_ID_TEXT_BYTES])ids);
+	assert_in_range(planned, 1, CROWD - 1);
+	assert_int_equal(count_documents(f, "calendar-change"), 1);
+	bf_host_tend(f->host, false);
+	assert_int_equal(count_planned(f, (const char(*)[BELFRY_ID_TEXT_BYTES])ids), CROWD);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	expect_planned(f, ids[0]);
+	expect_planned(f, ids[CROWD - 1]);
+}
+
+static void *reconcile_main(void *data)
+{
+	struct host_fixture *f = data;
+
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	return NULL;
+}
+
+/* Whoever finishes one change leaves the mark of the next. */
+static void b03_a_change_while_another_is_finished_leaves_nobody_behind(void **state)
+{
+	static char ids[CROWD][BELFRY_ID_TEXT_BYTES];
+	struct host_fixture *f = *state;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	create_crowd(f, ids);
+	for (int i = 0; i < 5; i++) {
+		char except[2][32];
+		pthread_t thread;
+		(void)snprintf(except[0], sizeof(except[0]), "[\"%04d-01-01\"]", 2030 + i);
+		(void)snprintf(except[1], sizeof(except[1]), "[\"%04d-01-02\"]", 2030 + i);
+		write_calendar(f, "a", except[0]);
+		assert_int_equal(pthread_create(&thread, NULL, reconcile_main, f), 0);
+		assert_int_equal(put(f, "a", except[1], NULL, NULL), BELFRY_OK);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		unsigned planned = count_planned(f, (const char(*)[BELFRY_ID_TEXT_BYTES])ids);
+		assert_true(planned == CROWD || count_documents(f, "calendar-change") == 1);
+		bf_host_tend(f->host, true);
+		assert_int_equal(count_planned(f, (const char(*)[BELFRY_ID_TEXT_BYTES])ids), CROWD);
+		assert_int_equal(count_documents(f, "calendar-change"), 0);
+	}
+}
+
+static struct host_fixture *watched;
+static int seen_free; /* how often a change could have begun: -1: it was not looked */
+
+static void watch_log(void *data, enum bf_log_level level, const char *line)
+{
+	pthread_mutex_t *lock = &watched->host->calendars_change_lock;
+
+	(void)data;
+	(void)level;
+	if (strstr(line, "event=calendar_finished") == NULL) {
+		return;
+	}
+	seen_free = 0;
+	if (pthread_mutex_trylock(lock) == 0) {
+		seen_free = 1;
+		(void)pthread_mutex_unlock(lock);
+	}
+}
+
+/* Between the users and the end of the mark. */
+static void no_change_begins_between_the_last_user_and_the_end_of_the_mark(void **state)
+{
+	struct host_fixture *f = *state;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "x", DAILY("a"), NULL, NULL), BELFRY_OK);
+	write_calendar(f, "a", "[\"2026-12-26\"]");
+	watched = f;
+	seen_free = -1;
+	f->env.log = watch_log;
+	assert_int_equal(bf_host_reconcile(f->host, NULL), BELFRY_OK);
+	assert_int_equal(seen_free, 0);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+}
+
 /* ---- at the same time --------------------------------------------------------------------------- */
 
 #define EDITS 60
@@ -798,10 +1039,17 @@ int run_calendar_tests(void)
 			CASE(the_bit_of_a_name_never_changes),
 			CASE(a_change_that_leaves_a_deployment_nothing_is_refused_and_names_it),
 			CASE(one_that_came_meanwhile_and_has_nothing_left_is_disabled_with_the_reason),
+			CASE(one_that_could_not_be_read_before_gets_the_content_and_stays_enabled),
+			CASE(equal_content_says_whether_users_of_the_last_change_are_left),
+			CASE(a_calendar_that_cannot_be_read_stops_no_other_and_no_start),
+			CASE(a_user_that_cannot_be_planned_stops_no_other_and_is_tried_again),
 			CASE(a_change_tells_the_readers_of_events_of_each_user),
 			CASE(t071_a_change_of_a_calendar_that_ends_at_any_step_heals_by_itself),
 			CASE(a_provider_that_fails_gets_the_users_by_the_next_reconcile),
 			CASE(a_lack_of_memory_at_any_step_heals_too),
+			CASE(a_start_plans_some_of_a_crowd_and_the_next_look_the_others),
+			CASE(b03_a_change_while_another_is_finished_leaves_nobody_behind),
+			CASE(no_change_begins_between_the_last_user_and_the_end_of_the_mark),
 			CASE(b03_edits_and_changes_of_the_calendar_lose_nothing_of_each_other),
 #undef CASE
 	};
