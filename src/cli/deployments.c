@@ -227,8 +227,10 @@ static const struct bf_command command_create = {
 		.synopsis = "NAME (--cron C | --every D | --at T | --rule JSON) [--spread D] [--tz Z]\n"
 			    "         (--webhook URL | --exec [option]... -- COMMAND [ARG]...) [option]...",
 		.summary = "Make a deployment: one thing to run, and when",
-		.details = "Durations are written as 90s, 1h30m or PT1H30M. A command is an absolute path "
-			   "that the host was started with: serve --allow-exec COMMAND.",
+		.details = "Durations are written as 90s, 1h30m or PT1H30M. --at 2026-12-24 is midnight, and\n"
+			   "2026-12-24 18:00 a time, by the clock of --tz, which is UTC where it is left out.\n"
+			   "A command is an absolute path that the host was started with: serve --allow-exec\n"
+			   "COMMAND.",
 		.example = "belfry deployments create morning-brief --cron \"0 9 * * 1-5\" --tz Europe/Berlin \\\n"
 			   "    --webhook https://hooks.example.org/brief --prompt \"Summarise the news.\"",
 		.options = create_options,

@@ -133,6 +133,14 @@ def test_t004_an_unknown_zone_is_an_invalid_schedule_without_an_engine_word(shar
     assert not shared_server.items('/v1/deployments', name='new')
 
 
+def test_the_example_of_the_document_makes_a_deployment(shared_server):
+    text = (belfry.ROOT / 'docs' / 'interface.md').read_text()
+    example = re.search(r"curl http://127.0.0.1:8377(/\S+) -H 'Content-Type: application/json' -d '([^']*)'", text)
+    made = shared_server.api('POST', example[1], json.loads(example[2]))
+    assert made.status == 201, made.body
+    assert made.json['timezone_used'] == 'Europe/Berlin'
+
+
 def test_t053_an_old_run_replayed_after_an_edit_carries_the_old_payload_and_names_its_source(server, receiver):
     id_ = server.create('t053', NEVER, receiver.url, prompt='old', input={'n': 1}, labels={})['id']
     old = server.wait_run(server.run_now(id_)['id'])

@@ -164,3 +164,18 @@ def test_colour_is_for_terminals_alone():
     assert '\x1b[31m' in with_colour
     assert '\x1b' not in without
     assert '\x1b' not in belfry('next', '0 24 * * *').stderr
+
+
+def recipes():
+    """The rows of docs/calendar.md below "Recipes": a rule, and when it is first due in 2027."""
+    text = (ROOT / 'docs' / 'calendar.md').read_text().split('**Recipes**')[1].split('## In words')[0]
+    found = [(row[1].split('`')[1], row[2].strip()) for row in (line.split(' | ') for line in text.splitlines())
+             if len(row) == 3 and '`' in row[1]]
+    assert len(found) >= 6
+    return [(rule, due.rstrip(' |')) for rule, due in found]
+
+
+@pytest.mark.parametrize('rule,due', recipes())
+def test_the_recipes_are_due_as_they_say(rule, due):
+    result = belfry('next', rule, '--tz', 'Europe/Berlin', '--from', '2026-12-31T23:59:59', '-n', '1')
+    assert (result.returncode, result.stdout) == (0, due + '\n')
