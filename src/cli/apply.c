@@ -292,6 +292,9 @@ static enum belfry_status run_apply(struct bf_cli *cli, const struct bf_args *ar
 				is_dry_run ? BF_APPLY_LOOK : BF_APPLY_LOOK_AND_DO, &items, &is_done,
 				err);
 	}
+	if (status == BELFRY_OK && is_dry_run) {
+		status = bf_apply_compare_calendars(cli, &sent, err);
+	}
 	if (status == BELFRY_OK) {
 		status = put_places(&set.deployments, items, err);
 	}

@@ -32,6 +32,11 @@ BF_MUST_CHECK enum belfry_status bf_apply_send(struct bf_cli *cli, struct bf_app
 /* Was one of the deployments (`items`) or of the calendars refused? */
 bool bf_apply_is_refused(const struct bf_apply_set *set, const json_t *items);
 
+/* Adds to each of set->calendar_items that would change what would: "changes" (the description), "gone" and
+ * "new" (its items), and "used_by" (the deployments concerned). Asks the server for each. */
+BF_MUST_CHECK enum belfry_status bf_apply_compare_calendars(struct bf_cli *cli,
+		const struct bf_apply_set *set, struct belfry_error *err);
+
 /* How many items have this outcome. */
 size_t bf_apply_count(const json_t *items, const char *outcome);
 

@@ -6,6 +6,7 @@
 #include "cli/show.h"
 
 #define VALUE_BYTES 120 /* of a member's value on a line */
+#define DATES_MAX   10  /* of a calendar's items, each way */
 
 static enum bf_colour colour_of(struct belfry_str outcome)
 {
@@ -82,6 +83,64 @@ static void show_times(struct bf_cli *cli, const json_t *times, const char *sign
 	}
 }
 
+/* The items that come to a calendar, or go. */
+static enum belfry_status show_dates(struct bf_cli *cli, const json_t *dates, const char *sign,
+		enum bf_colour colour, struct belfry_error *err)
+{
+	size_t count = json_array_size(dates);
+
+	for (size_t i = 0; i < BF_MIN(count, (size_t)DATES_MAX); i++) {
+		BF_CLEANUP(bf_buf_fini) struct bf_buf text = {0};
+
+		bf_show_value(&text, json_array_get(dates, i));
+		if (bf_buf_status(&text) != BELFRY_OK) {
+			return bf_error_set(err, BELFRY_NOMEM, "out of memory");
+		}
+		(void)fprintf(cli->out, "  %s", sign);
+		bf_text_print(cli->out, cli->is_out_coloured, colour, bf_buf_str(&text));
+		(void)fputc('\n', cli->out);
+	}
+	if (count > DATES_MAX) {
+		(void)fprintf(cli->out, "  %sand %zu more\n", sign, count - DATES_MAX);
+	}
+	return BELFRY_OK;
+}
+
+/* "  used by 7 deployments: a, b, c, ..." */
+static void show_users(struct bf_cli *cli, const json_t *users)
+{
+	const json_t *names = json_object_get(users, "deployments");
+	json_int_t count = json_integer_value(json_object_get(users, "count"));
+	size_t shown = BF_MIN(json_array_size(names), (size_t)DATES_MAX);
+
+	if (!json_is_object(users)) {
+		return;
+	}
+	(void)fprintf(cli->out, "  used by %s%lld deployment%s",
+			json_is_true(json_object_get(users, "at_least")) ? "at least " : "",
+			(long long)count, count == 1 ? "" : "s");
+	for (size_t i = 0; i < shown; i++) {
+		(void)fputs(i == 0 ? ": " : ", ", cli->out);
+		bf_text_print(cli->out, false, BF_COLOUR_NONE,
+				bf_json_str(json_array_get(names, i)));
+	}
+	(void)fputs((json_int_t)shown < count ? ", ...\n" : "\n", cli->out);
+}
+
+static enum belfry_status show_calendar(struct bf_cli *cli, const json_t *item,
+		struct belfry_error *err)
+{
+	enum belfry_status status = show_dates(cli, json_object_get(item, "gone"),
+			"no longer left out ", BF_COLOUR_RED, err);
+
+	if (status == BELFRY_OK) {
+		status = show_dates(cli, json_object_get(item, "new"), "now left out ",
+				BF_COLOUR_GREEN, err);
+	}
+	show_users(cli, json_object_get(item, "used_by"));
+	return status;
+}
+
 static enum belfry_status show_item(struct bf_cli *cli, const json_t *item,
 		struct belfry_error *err)
 {
@@ -95,7 +154,7 @@ static enum belfry_status show_item(struct bf_cli *cli, const json_t *item,
 	enum belfry_status status = show_changes(cli, json_object_get(item, "changes"), err);
 	show_times(cli, json_object_get(item, "vanishes"), "no longer due ", BF_COLOUR_RED);
 	show_times(cli, json_object_get(item, "appears"), "now due ", BF_COLOUR_GREEN);
-	return status;
+	return status == BELFRY_OK ? show_calendar(cli, item, err) : status;
 }
 
 /* "set.yaml:12", where the item says so. */

@@ -269,6 +269,16 @@ def test_what_is_exported_is_applied_as_it_was_on_this_host_and_another(make_ser
     assert 'calendars' not in cli_support.belfry('export', 'y', '--format', form, url=server.url).stdout
 
 
+def test_a_dry_run_of_a_set_shows_the_dates_that_change_and_changes_none(shared_server):
+    put(shared_server, 'dry', ['2030-01-01', '2030-01-02'], 201)
+    create(shared_server, 'dry-user', uses('dry'))
+    text = 'calendars:\n  - name: dry\n    except: [2030-01-02, 2030-01-03]\n'
+    shown = cli_support.belfry('apply', '-', '--dry-run', url=shared_server.url, stdin=text)
+    assert shown.returncode == 0 and shown.stdout.splitlines()[:4] == [
+        'calendar dry', '  no longer left out 2030-01-01', '  now left out 2030-01-03', '  used by 1 deployment: dry-user']
+    assert shared_server.get('/v1/calendars/dry')['revision'] == 1
+
+
 def test_a_change_tells_the_streams_of_events(server):
     put(server, 'told', ['2030-01-01'], 201)
     deployment = create(server, 'told', uses('told'))

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from cli_support import D2, Server, belfry, belfry_on_terminal, deployment, problem
+from cli_support import D2, Server, belfry, belfry_on_terminal, calendar, deployment, problem
 
 SET = '''\
 deployments:
@@ -202,6 +202,27 @@ def test_sets_are_refused_by_name(server, write, option):
     assert result.returncode == 2
     assert f'{option[0]}: this version does not offer it' in result.stderr
     assert server.fake.requests == []
+
+
+def test_a_dry_run_shows_what_a_calendar_gains_and_loses_and_who_uses_it(server, write):
+    days = [f'2027-01-{day:02}' for day in range(1, 13)]
+    server.fake.calendars = [calendar(used_by={'count': 12, 'at_least': False, 'deployments': ['morning', 'noon']})]
+    server.fake.outcomes['holidays-de'] = {'outcome': 'changed', 'revision': 2}
+    path = write(json.dumps({'calendars': [{'name': 'holidays-de', 'except': ['2026-12-25', *days]}]}), 's.json')
+    result = belfry('apply', path, '--dry-run', url=server.url)
+    assert (result.returncode, result.stderr) == (0, '')
+    begin = result.stdout.split('\n\n')[0].splitlines()
+    assert begin == ['calendar holidays-de', '  description: "closed" -> null', '  no longer left out {"cron":"* * * 1 *"}',
+                     *(f'  now left out {day}' for day in days[:10]), '  now left out and 2 more',
+                     '  used by 12 deployments: morning, noon, ...']
+    shown, = json.loads(belfry('apply', path, '--dry-run', '--json', url=server.url).stdout)['calendars']
+    assert (shown['gone'], shown['new'], shown['used_by']['count']) == ([{'cron': '* * * 1 *'}], days, 12)
+    # It went in the meantime, or cannot be read.
+    server.fake.calendars = []
+    assert belfry('apply', path, '--dry-run', url=server.url).stdout.startswith('calendar holidays-de\n\n')
+    server.fake.answers[('GET', '/v1/calendars/holidays-de')] = problem(403, 'FORBIDDEN', 'not yours')
+    refused = belfry('apply', path, '--dry-run', url=server.url)
+    assert refused.returncode == 4 and 'not yours' in refused.stderr
 
 
 def test_calendars_go_along_with_each_part_and_are_shown_first(server, write):
