@@ -64,6 +64,16 @@ uint64_t bf_calendar_flags(const json_t *calendars)
 	return flags;
 }
 
+void bf_calendar_watch(struct bf_host *host, struct belfry_str name)
+{
+	atomic_fetch_and(&host->calendars_named, ~name_bit(name));
+}
+
+bool bf_calendar_was_named(struct bf_host *host, struct belfry_str name)
+{
+	return (atomic_load(&host->calendars_named) & name_bit(name)) != 0;
+}
+
 /* --- expanding --- */
 
 struct finder {
@@ -90,6 +100,7 @@ static enum belfry_status find(void *data, struct belfry_str name, json_t **ret_
 	BF_CLEANUP(bf_calendar_fini) struct bf_calendar stored = {0};
 	const struct bf_calendar *found = find_laid(finder, name);
 
+	atomic_fetch_or(&finder->host->calendars_named, name_bit(name));
 	if (found == NULL) {
 		enum belfry_status status = bf_calendar_load(finder->host, name, &stored, err);
 		if (status != BELFRY_OK) {
@@ -217,26 +228,40 @@ static enum belfry_status next_user(struct bf_calendar_walk *walk,
 	return status;
 }
 
-enum belfry_status bf_calendar_find_users(struct bf_host *host, struct belfry_str name,
-		struct bf_calendar_users *ret_users, struct belfry_error *err)
+/* BELFRY_NEVER: they are counted, as far as the walk goes. */
+static enum belfry_status count_users(struct bf_calendar_walk *walk,
+		struct bf_calendar_users *users, struct belfry_error *err)
 {
-	BF_CLEANUP(bf_calendar_walk_fini) struct bf_calendar_walk walk;
 	BF_CLEANUP(bf_deployment_fini) struct bf_deployment d = {0};
 	enum belfry_status status = BELFRY_OK;
 
-	bf_calendar_walk_init(&walk, host, name);
-	walk.max = BF_CALENDAR_LOOKED_AT;
-	*ret_users = (struct bf_calendar_users){.names = json_array()};
 	while (status == BELFRY_OK) {
-		status = next_user(&walk, &d, err);
-		if (status == BELFRY_OK && ret_users->count++ < BF_CALENDAR_NAMES &&
-				json_array_append_new(ret_users->names, bf_json_new_str(d.name)) !=
-						0) {
+		status = next_user(walk, &d, err);
+		if (status == BELFRY_OK && users->count++ < BF_CALENDAR_NAMES &&
+				json_array_append_new(users->names, bf_json_new_str(d.name)) != 0) {
 			status = BELFRY_NOMEM;
 		}
 	}
-	ret_users->is_at_least = walk.is_cut;
-	if (status == BELFRY_NOMEM || ret_users->names == NULL) {
+	return status;
+}
+
+enum belfry_status bf_calendar_find_users(struct bf_host *host, struct belfry_str name,
+		struct bf_calendar_users *users, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_calendar_walk_fini) struct bf_calendar_walk walk;
+
+	bf_calendar_walk_init(&walk, host, name);
+	walk.max = users->max;
+	users->count = 0;
+	users->names = json_array();
+	enum belfry_status status = count_users(&walk, users, err);
+	while (status == BELFRY_NEVER && walk.is_cut && users->is_sure && users->count == 0) {
+		walk.max += PAGE_ROWS;
+		status = count_users(&walk, users, err);
+	}
+	users->is_at_least = walk.is_cut;
+	users->looked_at = walk.looked_at;
+	if (status == BELFRY_NOMEM || users->names == NULL) {
 		return bf_error_set(err, BELFRY_NOMEM, "out of memory");
 	}
 	return status == BELFRY_NEVER ? BELFRY_OK : status;

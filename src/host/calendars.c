@@ -12,9 +12,10 @@
 #include "host/deployments_priv.h"
 #include "host/host_priv.h"
 
-#define LIST_MAX    200
-#define NAMED       5    /* users that a refusal names */
-#define PLANNED_MAX 1000 /* users that one request plans; the others follow at once */
+#define LIST_MAX     200
+#define NAMED        5    /* users that a refusal names */
+#define PLANNED_MAX  1000 /* users that one request plans; the others follow at once */
+#define REMOVE_TRIES 3    /* so often a rule may come to name it meanwhile */
 
 /* --- the answer --- */
 
@@ -54,17 +55,25 @@ static void write_calendar(struct bf_json_writer *w, const struct bf_calendar *c
 	write_users(w, users, is_whole);
 }
 
-/* What came of a change; NULL: it was none. */
+/* What came of a change. */
 struct outcome {
-	const struct bf_calendar_plan *plan;
+	struct bf_calendar calendar; /* owned; as it is now */
+	size_t planned;
 	bool is_pending; /* users are left to be planned */
+	bool is_new;
 };
 
+static void outcome_fini(struct outcome *outcome)
+{
+	bf_calendar_fini(&outcome->calendar);
+}
+
+/* outcome NULL: nothing was changed. */
 static enum belfry_status fill_view(struct bf_host *host, const struct bf_calendar *calendar,
 		const struct outcome *outcome, struct bf_calendar_view *ret_view,
 		struct belfry_error *err)
 {
-	struct bf_calendar_users users;
+	struct bf_calendar_users users = {.max = BF_CALENDAR_LOOKED_AT};
 	struct bf_json_writer w;
 	struct bf_calendar_view view = {.revision = calendar->revision};
 	enum belfry_status status = bf_calendar_find_users(host, bf_str(calendar->name), &users,
@@ -79,8 +88,9 @@ static enum belfry_status fill_view(struct bf_host *host, const struct bf_calend
 	bf_json_writer_begin(&w);
 	write_calendar(&w, calendar, &users, true);
 	if (outcome != NULL) {
-		bf_json_write_int(&w, "planned", (int64_t)outcome->plan->count);
+		bf_json_write_int(&w, "planned", (int64_t)outcome->planned);
 		bf_json_write_bool(&w, "pending", outcome->is_pending);
+		view.is_new = outcome->is_new;
 	}
 	json_decref(users.names);
 	if (bf_json_writer_end(&w, &view.json) != BELFRY_OK) {
@@ -113,11 +123,12 @@ enum belfry_status bf_calendars_get_revision(struct bf_host *host, struct belfry
 	return status;
 }
 
+/* *looked_at: records that are looked at for its users; at most, then in fact. */
 static enum belfry_status append_item(struct bf_host *host, const struct belfry_document *document,
-		json_t *items, struct belfry_error *err)
+		size_t *looked_at, json_t *items, struct belfry_error *err)
 {
 	BF_CLEANUP(bf_calendar_fini) struct bf_calendar calendar = {0};
-	struct bf_calendar_users users = {0};
+	struct bf_calendar_users users = {.max = *looked_at};
 	struct bf_json_writer w;
 	json_t *item = NULL;
 	enum belfry_status status = bf_calendar_decode(document, &calendar, err);
@@ -131,19 +142,24 @@ static enum belfry_status append_item(struct bf_host *host, const struct belfry_
 		status = bf_json_writer_end(&w, &item);
 	}
 	json_decref(users.names);
+	*looked_at = users.looked_at;
 	if (status == BELFRY_OK && json_array_append_new(items, item) != 0) {
 		status = BELFRY_NOMEM;
 	}
 	return status == BELFRY_NOMEM ? bf_error_set(err, status, "out of memory") : status;
 }
 
+/* They share what one answer may look at; what one leaves is for those behind it. */
 static enum belfry_status append_items(struct bf_host *host,
 		const struct belfry_document_query *found, json_t *items, struct belfry_error *err)
 {
 	enum belfry_status status = BELFRY_OK;
+	size_t left = BF_CALENDAR_LOOKED_AT;
 
 	for (size_t i = 0; i < found->count && status == BELFRY_OK; i++) {
-		status = append_item(host, &found->documents[i], items, err);
+		size_t looked_at = left / (found->count - i);
+		status = append_item(host, &found->documents[i], &looked_at, items, err);
+		left -= looked_at;
 	}
 	return status;
 }
@@ -260,20 +276,20 @@ static enum belfry_status store(struct bf_host *host, struct bf_calendar *calend
 }
 
 /* The calendar is stored: what fails from here on is made up for by the reconcile. */
-static bool plan(struct bf_host *host, const struct bf_calendar *calendar, int64_t mark,
-		struct bf_calendar_plan *plan)
+static void plan(struct bf_host *host, int64_t mark, struct outcome *outcome)
 {
+	const struct bf_calendar *calendar = &outcome->calendar;
 	struct belfry_error failure = {0};
-
-	*plan = (struct bf_calendar_plan){
+	struct bf_calendar_plan plan = {
 			.name = bf_str(calendar->name),
 			.max = PLANNED_MAX,
 			.max_looked_at = BF_CALENDAR_LOOKED_AT,
 			.is_handed_over = true,
 	};
-	enum belfry_status status = bf_calendar_plan_users(host, plan, calendar->revision,
+	enum belfry_status status = bf_calendar_plan_users(host, &plan, calendar->revision,
 			&failure);
-	bool is_left = plan->has_more || plan->failed_count > 0;
+	bool is_left = plan.has_more || plan.failed_count > 0;
+
 	if (status == BELFRY_OK && !is_left) {
 		BF_CRASH_POINT("calendar-planned");
 		status = bf_calendar_unmark(host, bf_str(calendar->name), mark, &failure);
@@ -285,63 +301,50 @@ static bool plan(struct bf_host *host, const struct bf_calendar *calendar, int64
 				calendar->name,
 				failure.detail[0] != '\0' ? failure.detail : failure.message);
 	}
-	if (status != BELFRY_OK || is_left) {
+	outcome->planned = plan.count;
+	outcome->is_pending = status != BELFRY_OK || is_left;
+	if (outcome->is_pending) {
 		bf_host_reconcile_soon(host);
-		return true;
 	}
-	return false;
 }
 
-static enum belfry_status change(struct bf_host *host, const struct bf_calendar *old,
-		struct bf_calendar *changed, struct bf_calendar_view *ret_view,
+/* Equal content. Users may still be left of the change that made it so. */
+static enum belfry_status leave(struct bf_host *host, struct outcome *outcome,
 		struct belfry_error *err)
 {
-	struct bf_calendar_plan planned;
-	struct outcome outcome = {.plan = &planned};
 	int64_t mark = 0;
+	enum belfry_status status = bf_calendar_get_mark(host, bf_str(outcome->calendar.name),
+			&mark, err);
 
-	changed->revision = old->revision;
-	enum belfry_status status = bf_calendar_check_users(host, changed, err);
+	outcome->is_pending = mark > 0;
+	return status;
+}
+
+static enum belfry_status change(struct bf_host *host, struct outcome *outcome,
+		struct belfry_error *err)
+{
+	int64_t mark = 0;
+	enum belfry_status status = bf_calendar_check_users(host, &outcome->calendar, err);
+
 	if (status == BELFRY_OK) {
-		status = store(host, changed, &mark, err);
+		status = store(host, &outcome->calendar, &mark, err);
 	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	BF_CRASH_POINT("calendar-saved");
-	outcome.is_pending = plan(host, changed, mark, &planned);
-	status = fill_view(host, changed, &outcome, ret_view, err);
 	if (status == BELFRY_OK) {
-		ret_view->is_new = old->revision == 0;
+		BF_CRASH_POINT("calendar-saved");
+		plan(host, mark, outcome);
 	}
 	return status;
 }
 
-/* Users may still be left of the change that made it so. */
-static enum belfry_status answer_unchanged(struct bf_host *host, const struct bf_calendar *old,
-		struct bf_calendar_view *ret_view, struct belfry_error *err)
-{
-	struct bf_calendar_plan none = {0};
-	int64_t mark = 0;
-	enum belfry_status status = bf_calendar_get_mark(host, bf_str(old->name), &mark, err);
-
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	struct outcome outcome = {.plan = &none, .is_pending = mark > 0};
-	return fill_view(host, old, &outcome, ret_view, err);
-}
-
-enum belfry_status bf_calendars_put(struct bf_host *host, struct belfry_str name,
-		const struct bf_calendar_match *match, const json_t *body,
-		struct bf_calendar_view *ret_view, struct belfry_error *err)
+static enum belfry_status put_content(struct bf_host *host, struct belfry_str name,
+		const struct bf_calendar_match *match, const json_t *body, struct outcome *outcome,
+		struct belfry_error *err)
 {
 	BF_CLEANUP(bf_calendar_fini) struct bf_calendar old = {0};
-	BF_CLEANUP(bf_calendar_fini) struct bf_calendar changed = {0};
 	BF_CLEANUP(bf_host_unlock) pthread_mutex_t *lock = NULL;
 
 	bf_calendars_begin_change(host, &lock);
-	enum belfry_status status = bf_calendar_read(host, name, body, &changed, err);
+	enum belfry_status status = bf_calendar_read(host, name, body, &outcome->calendar, err);
 	if (status == BELFRY_OK) {
 		status = bf_calendar_load(host, name, &old, err);
 		status = status == BELFRY_NOT_FOUND ? BELFRY_OK : status;
@@ -352,10 +355,26 @@ enum belfry_status bf_calendars_put(struct bf_host *host, struct belfry_str name
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	if (bf_calendar_is_equal(&old, &changed)) {
-		return answer_unchanged(host, &old, ret_view, err);
+	outcome->is_new = old.revision == 0;
+	outcome->calendar.revision = old.revision;
+	if (!bf_calendar_is_equal(&old, &outcome->calendar)) {
+		return change(host, outcome, err);
 	}
-	return change(host, &old, &changed, ret_view, err);
+	outcome->calendar.created_at = old.created_at;
+	outcome->calendar.updated_at = old.updated_at;
+	return leave(host, outcome, err);
+}
+
+/* The users are counted once the next change may begin. */
+enum belfry_status bf_calendars_put(struct bf_host *host, struct belfry_str name,
+		const struct bf_calendar_match *match, const json_t *body,
+		struct bf_calendar_view *ret_view, struct belfry_error *err)
+{
+	BF_CLEANUP(outcome_fini) struct outcome outcome = {0};
+	enum belfry_status status = put_content(host, name, match, body, &outcome, err);
+
+	return status == BELFRY_OK ? fill_view(host, &outcome.calendar, &outcome, ret_view, err)
+				   : status;
 }
 
 /* --- removals --- */
@@ -379,22 +398,45 @@ static enum belfry_status refuse_used(const struct bf_calendar_users *users,
 			BF_STR_ARGS(bf_buf_str(&names)));
 }
 
-static enum belfry_status remove_unused(struct bf_host *host, struct belfry_str name,
-		int64_t revision, struct belfry_error *err)
+static enum belfry_status check_unused(struct bf_host *host, struct belfry_str name,
+		struct belfry_error *err)
 {
-	struct bf_calendar_users users;
+	struct bf_calendar_users users = {.max = BF_CALENDAR_LOOKED_AT, .is_sure = true};
 	enum belfry_status status = bf_calendar_find_users(host, name, &users, err);
 
 	if (status == BELFRY_OK && users.count > 0) {
 		status = refuse_used(&users, err);
 	}
 	json_decref(users.names);
-	if (status != BELFRY_OK) {
-		return status;
+	return status;
+}
+
+/* Its users are looked for while rules go on being stored, however many records that takes; it goes only if
+ * none named it meanwhile. */
+static enum belfry_status remove_unused(struct bf_host *host, struct belfry_str name,
+		int64_t revision, struct belfry_error *err)
+{
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		keep_out(host);
+		bf_calendar_watch(host, name);
+		let_in(host);
+		enum belfry_status status = check_unused(host, name, err);
+		if (status != BELFRY_OK) {
+			return status;
+		}
+		keep_out(host);
+		bool is_named = bf_calendar_was_named(host, name);
+		if (!is_named) {
+			status = bf_backend_remove_document(host->options.store,
+					BF_STR(BF_CALENDAR_KIND), name, revision, err);
+		}
+		let_in(host);
+		if (!is_named) {
+			return explain_race(status, err);
+		}
 	}
-	return explain_race(bf_backend_remove_document(host->options.store,
-					    BF_STR(BF_CALENDAR_KIND), name, revision, err),
-			err);
+	return bf_error_set(err, BELFRY_CONFLICT,
+			"rules that may name the calendar are stored at this moment: try again");
 }
 
 enum belfry_status bf_calendars_remove(struct bf_host *host, struct belfry_str name,
@@ -405,15 +447,8 @@ enum belfry_status bf_calendars_remove(struct bf_host *host, struct belfry_str n
 
 	bf_calendars_begin_change(host, &lock);
 	enum belfry_status status = bf_calendars_get_revision(host, name, &present, err);
-
 	if (status == BELFRY_OK) {
 		status = bf_revision_check(present, revision, err);
 	}
-	if (status != BELFRY_OK) {
-		return status;
-	}
-	keep_out(host);
-	status = remove_unused(host, name, present, err);
-	let_in(host);
-	return status;
+	return status == BELFRY_OK ? remove_unused(host, name, present, err) : status;
 }

@@ -100,15 +100,23 @@ int64_t bf_calendar_used_revision(const struct bf_deployment *deployment, struct
 #define BF_CALENDAR_NAMES 20 /* of users that an answer names */
 
 struct bf_calendar_users {
+	size_t max;   /* records that may be users', and are looked at */
+	bool is_sure; /* where none of them is one, it looks further: a count of 0 is certain */
+	/* answers */
 	int64_t count;
-	bool is_at_least; /* there may be more: so many were looked at */
+	bool is_at_least; /* there may be more */
 	json_t *names;    /* owned: of BF_CALENDAR_NAMES */
+	size_t looked_at;
 };
 
-/* BELFRY_OK, or what the store answers. *ret_users is filled in any case. */
+/* BELFRY_OK, or what the store answers. The answers are filled in any case. */
 BF_MUST_CHECK enum belfry_status bf_calendar_find_users(struct bf_host *host,
-		struct belfry_str name, struct bf_calendar_users *ret_users,
-		struct belfry_error *err);
+		struct belfry_str name, struct bf_calendar_users *users, struct belfry_error *err);
+
+/* Has a rule been expanded with this name since the last bf_calendar_watch? It may be, where only a name with
+ * the same bit was. Both while no rule is between its expansion and its record. */
+void bf_calendar_watch(struct bf_host *host, struct belfry_str name);
+bool bf_calendar_was_named(struct bf_host *host, struct belfry_str name);
 
 /* Would each user still fire with the new content? BELFRY_OK; BELFRY_CONFLICT names the first that would
  * not. */

@@ -28,6 +28,7 @@ struct bf_host {
 	pthread_mutex_t settings_lock;
 	pthread_mutex_t settings_change_lock;  /* taken before settings_lock */
 	pthread_rwlock_t calendars_lock;       /* calendar_users.c */
+	atomic_ullong calendars_named;         /* bits of names: bf_calendar_watch */
 	pthread_mutex_t calendars_change_lock; /* of calendars; taken before any but the next */
 	pthread_mutex_t reconcile_lock; /* one reconciliation at a time; taken before any other */
 	struct bf_refusals refusals;

@@ -927,6 +927,68 @@ static void b03_a_change_while_another_is_finished_leaves_nobody_behind(void **s
 	}
 }
 
+#define OTHERS 10100 /* records that may be users', and are none: more than one request looks at */
+
+/* They come before every other. */
+static void write_others(struct host_fixture *f, const char *name)
+{
+	BF_CLEANUP(bf_cleanup_json) json_t *used = json_pack("[{s:s}]", "name", name);
+
+	for (unsigned i = 0; i < OTHERS; i++) {
+		char id[BELFRY_ID_TEXT_BYTES];
+		(void)snprintf(id, sizeof(id), "00000000-0000-4000-8000-%012u", i);
+		write_raw(f, "deployment", id, bf_calendar_flags(used), "{}");
+	}
+}
+
+/* How many calls it takes of the store's documents, for each of which a record or a page is read. */
+static uint64_t count_calls(struct host_fixture *f, bool is_list)
+{
+	uint64_t before = bf_store_calls(f->store, BF_STORE_DOCUMENTS);
+	const struct bf_calendar_query query = {.limit = 200};
+	json_t *answer = NULL;
+
+	if (is_list) {
+		assert_int_equal(bf_calendars_list(f->host, &query, &answer, NULL), BELFRY_OK);
+	} else {
+		answer = show(f, "a");
+	}
+	json_decref(answer);
+	return bf_store_calls(f->store, BF_STORE_DOCUMENTS) - before;
+}
+
+static void what_one_request_looks_at_is_bounded_and_a_removal_is_sure(void **state)
+{
+	struct host_fixture *f = *state;
+	struct belfry_error err = {0};
+	char id[BELFRY_ID_TEXT_BYTES];
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "b", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "c", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(create(f, "last", DAILY("a"), id, NULL), BELFRY_OK);
+	write_others(f, "a");
+	assert_in_range(count_calls(f, false), 10000, 10100);
+	write_others(f, "b");
+	assert_in_range(count_calls(f, true), 5000, 10100);
+	write_others(f, "a");
+	BF_CLEANUP(bf_cleanup_json) json_t *shown = show(f, "a");
+	const json_t *users = json_object_get(shown, "used_by");
+	assert_int_equal(json_integer_value(json_object_get(users, "count")), 0);
+	assert_true(json_is_true(json_object_get(users, "at_least")));
+	/* Who is behind that is still found where it matters. */
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, &err), BELFRY_CONFLICT);
+	assert_non_null(strstr(err.message, "\"last\""));
+	assert_true(is_pending(f, "a", "{\"except\":[\"2026-12-26\"]}"));
+	assert_int_equal(record_revision(f, id), 1);
+	bf_host_tend(f->host, false);
+	expect_planned(f, id);
+	assert_int_equal(count_documents(f, "calendar-change"), 0);
+	assert_int_equal(edit(f, id, "{\"rule\":{\"except\":null}}", NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, NULL), BELFRY_OK);
+	assert_int_equal(revision_of(f, "a"), 0);
+}
+
 static struct host_fixture *watched;
 static int seen_free; /* how often a change could have begun: -1: it was not looked */
 
@@ -963,6 +1025,45 @@ static void no_change_begins_between_the_last_user_and_the_end_of_the_mark(void 
 }
 
 /* ---- at the same time --------------------------------------------------------------------------- */
+
+#define REMOVALS 300
+
+struct maker {
+	struct host_fixture *f;
+	char id[BELFRY_ID_TEXT_BYTES];
+	enum belfry_status status;
+};
+
+static void *create_main(void *data)
+{
+	struct maker *maker = data;
+
+	maker->status = create(maker->f, "x", DAILY("a"), maker->id, NULL);
+	return NULL;
+}
+
+static void a_rule_never_names_a_calendar_that_was_removed_meanwhile(void **state)
+{
+	struct host_fixture *f = *state;
+
+	for (int i = 0; i < REMOVALS; i++) {
+		struct maker maker = {.f = f};
+		pthread_t thread;
+		assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+		assert_int_equal(pthread_create(&thread, NULL, create_main, &maker), 0);
+		enum belfry_status status = bf_calendars_remove(f->host, BF_STR("a"), 0, NULL);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		if (maker.status == BELFRY_OK) {
+			assert_int_equal(status, BELFRY_CONFLICT);
+			expect_planned(f, maker.id);
+			assert_int_equal(bf_deployments_remove(f->host, bf_str(maker.id), 0, NULL),
+					BELFRY_OK);
+		} else {
+			assert_int_equal(maker.status, BELFRY_INVALID_SCHEDULE);
+			assert_int_equal(status, BELFRY_OK);
+		}
+	}
+}
 
 #define EDITS 60
 
@@ -1049,6 +1150,8 @@ int run_calendar_tests(void)
 			CASE(a_lack_of_memory_at_any_step_heals_too),
 			CASE(a_start_plans_some_of_a_crowd_and_the_next_look_the_others),
 			CASE(b03_a_change_while_another_is_finished_leaves_nobody_behind),
+			CASE(what_one_request_looks_at_is_bounded_and_a_removal_is_sure),
+			CASE(a_rule_never_names_a_calendar_that_was_removed_meanwhile),
 			CASE(no_change_begins_between_the_last_user_and_the_end_of_the_mark),
 			CASE(b03_edits_and_changes_of_the_calendar_lose_nothing_of_each_other),
 #undef CASE
