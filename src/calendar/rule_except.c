@@ -55,6 +55,17 @@ static struct bf_except_set *new_set(struct bf_rule_parser *p, size_t count,
 	return set->dates != NULL && set->instants != NULL ? set : NULL;
 }
 
+/* Most items are dates, and a rule lives long: what no item needed goes back. A failure costs memory alone. */
+static void shrink_set(struct bf_except_set *set)
+{
+	int64_t *dates = bf_realloc_array(set->dates, BF_MAX(set->date_count, 1), sizeof(*dates));
+	belfry_time *instants = bf_realloc_array(set->instants, BF_MAX(set->instant_count, 1),
+			sizeof(*instants));
+
+	set->dates = dates != NULL ? dates : set->dates;
+	set->instants = instants != NULL ? instants : set->instants;
+}
+
 /* "2026-12-25" */
 static bool read_date(struct belfry_str text, int64_t *ret_date)
 {
@@ -167,6 +178,7 @@ static void read_calendar_list(struct bf_rule_parser *p, struct bf_json_reader *
 	for (size_t i = 0; i < json_array_size(list) && bf_json_reader_is_ok(item); i++) {
 		read_plain_item(p, item, set, list, i);
 	}
+	shrink_set(set);
 	*chain = set;
 }
 
@@ -212,6 +224,7 @@ void bf_rule_read_except(struct bf_rule_parser *p, struct bf_json_reader *reader
 			read_plain_item(p, reader, own, list, i);
 		}
 	}
+	shrink_set(own);
 }
 
 /* ---- what is left of a part -------------------------------------------------------------------- */

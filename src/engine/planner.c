@@ -25,6 +25,7 @@ static const struct bf_sm_table planner_table = {"planner", planner_states, BF_P
 
 #define ROWS_DEFAULT 1000u
 #define RULES_MAX    ((size_t)65536)
+#define RULES_BYTES  ((size_t)128 << 20)
 
 enum belfry_status bf_planner_new(const struct bf_planner_config *config,
 		struct bf_planner **ret_planner)
@@ -42,7 +43,8 @@ enum belfry_status bf_planner_new(const struct bf_planner_config *config,
 	planner->requests_max = BF_PLAN_REQUESTS_MAX;
 	planner->jitter.state = config->seed;
 	planner->coverage.undecided_from = BELFRY_TIME_NEVER;
-	enum belfry_status status = bf_rules_new(config->zones, RULES_MAX, &planner->rules);
+	enum belfry_status status = bf_rules_new(config->zones, RULES_MAX, RULES_BYTES,
+			&planner->rules);
 	if (status != BELFRY_OK) {
 		bf_free(planner);
 		return status;

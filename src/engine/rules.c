@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "calendar/rule_bytes.h"
 
 /* A failed insertion leaves the entry out, and the caller sees it. */
 #define HASH_NONFATAL_OOM          1
@@ -15,6 +16,7 @@ struct entry {
 	struct belfry_rule *rule;
 	int64_t revision;
 	uint64_t fingerprint; /* of what it was parsed from */
+	size_t bytes;         /* its own and the rule's */
 	size_t id_len;
 	char id[BELFRY_SCHEDULE_ID_BYTES];
 };
@@ -24,9 +26,11 @@ struct bf_rules {
 	uint64_t generation; /* of the zones: every entry was made with it, or a later one */
 	struct entry *entries;
 	size_t max_count;
+	size_t max_bytes;
+	size_t bytes; /* of all entries */
 };
 
-enum belfry_status bf_rules_new(struct belfry_zones *zones, size_t max_count,
+enum belfry_status bf_rules_new(struct belfry_zones *zones, size_t max_count, size_t max_bytes,
 		struct bf_rules **ret_rules)
 {
 	struct bf_rules *rules = bf_alloc(sizeof(*rules));
@@ -36,7 +40,8 @@ enum belfry_status bf_rules_new(struct belfry_zones *zones, size_t max_count,
 	}
 	*rules = (struct bf_rules){.zones = zones,
 			.generation = belfry_zones_generation(zones),
-			.max_count = max_count};
+			.max_count = max_count,
+			.max_bytes = max_bytes};
 	*ret_rules = rules;
 	return BELFRY_OK;
 }
@@ -44,6 +49,7 @@ enum belfry_status bf_rules_new(struct belfry_zones *zones, size_t max_count,
 static void remove_entry(struct bf_rules *rules, struct entry *entry)
 {
 	HASH_DEL(rules->entries, entry);
+	rules->bytes -= entry->bytes;
 	belfry_rule_free(entry->rule);
 	bf_free(entry);
 }
@@ -53,6 +59,11 @@ void bf_rules_clear(struct bf_rules *rules)
 	while (rules->entries != NULL) {
 		remove_entry(rules, rules->entries);
 	}
+}
+
+size_t bf_rules_bytes(const struct bf_rules *rules)
+{
+	return rules->bytes;
 }
 
 void bf_rules_free(struct bf_rules *rules)
@@ -89,6 +100,16 @@ static uint64_t fingerprint_of(const struct bf_definition *definition)
 			((uint64_t)definition->policies.dst_fold << 16);
 }
 
+/* What is larger than the bound is kept alone: whoever asked borrows it. */
+static void make_room(struct bf_rules *rules, size_t bytes)
+{
+	while (rules->entries != NULL &&
+			(HASH_COUNT(rules->entries) >= rules->max_count ||
+					rules->bytes + bytes > rules->max_bytes)) {
+		remove_entry(rules, rules->entries);
+	}
+}
+
 /* Takes the rule. */
 static enum belfry_status add_entry(struct bf_rules *rules, struct belfry_str schedule,
 		int64_t revision, uint64_t fingerprint, struct belfry_rule *rule)
@@ -104,15 +125,15 @@ static enum belfry_status add_entry(struct bf_rules *rules, struct belfry_str sc
 	entry->fingerprint = fingerprint;
 	entry->id_len = schedule.len;
 	memcpy(entry->id, schedule.ptr, schedule.len);
-	if (HASH_COUNT(rules->entries) >= rules->max_count) {
-		remove_entry(rules, rules->entries);
-	}
+	entry->bytes = sizeof(*entry) + bf_rule_bytes(rule);
+	make_room(rules, entry->bytes);
 	HASH_ADD_KEYPTR(hh, rules->entries, entry->id, (unsigned)entry->id_len, entry);
 	if (entry->hh.tbl == NULL) {
 		belfry_rule_free(rule);
 		bf_free(entry);
 		return BELFRY_NOMEM;
 	}
+	rules->bytes += entry->bytes;
 	return BELFRY_OK;
 }
 

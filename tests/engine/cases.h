@@ -11,6 +11,7 @@ int run_keeper_tests(void);
 int run_planner_tests(void);
 int run_planner_put_tests(void);
 int run_settle_tests(void);
+int run_rules_kept_tests(void);
 int run_sweep_tests(void);
 int run_zones_tests(void);
 

@@ -17,6 +17,7 @@ int main(void)
 			run_dispatcher_claims_tests,
 			run_fires_tests,
 			run_keeper_tests,
+			run_rules_kept_tests,
 			run_sweep_tests,
 			run_zones_tests,
 	};
