@@ -2,7 +2,7 @@
  * write one day have in common is for the server to say. */
 #include "cli/calendar_change.h"
 
-static bool has_item(const json_t *list, const json_t *item)
+bool bf_calendar_has(const json_t *list, const json_t *item)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		if (json_equal(json_array_get(list, i), item)) {
@@ -19,7 +19,7 @@ json_t *bf_calendar_items_beyond(const json_t *list, const json_t *other)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		json_t *item = json_array_get(list, i);
 
-		if (!has_item(other, item) && json_array_append(beyond, item) != 0) {
+		if (!bf_calendar_has(other, item) && json_array_append(beyond, item) != 0) {
 			json_decref(beyond);
 			return NULL;
 		}

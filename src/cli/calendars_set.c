@@ -78,10 +78,10 @@ static enum belfry_status append_dates(const struct bf_args *args, const char *o
 
 	while ((date = bf_args_next(args, option, &cursor)) != NULL) {
 		BF_CLEANUP(bf_cleanup_json) json_t *item = json_string(date);
-		BF_CLEANUP(bf_cleanup_json) json_t *one = json_pack("[O]", item);
-		BF_CLEANUP(bf_cleanup_json) json_t *fresh = bf_calendar_items_beyond(one, except);
 
-		if (fresh == NULL || json_array_extend(except, fresh) != 0) {
+		if (item == NULL ||
+				(!bf_calendar_has(except, item) &&
+						json_array_append(except, item) != 0)) {
 			return no_memory(err);
 		}
 	}
@@ -117,6 +117,7 @@ static enum belfry_status drop_dates(const struct bf_args *args, json_t *except,
 static enum belfry_status change_present(const struct bf_args *args, struct change *change,
 		struct belfry_error *err)
 {
+	const json_t *present = json_object_get(change->old, "except");
 	json_t *except;
 
 	if (change->old == NULL) {
@@ -124,7 +125,7 @@ static enum belfry_status change_present(const struct bf_args *args, struct chan
 				"there is no calendar \"%.64s\" to change: FILE or --date makes one",
 				bf_args_word(args, 0));
 	}
-	except = json_copy(json_object_get(change->old, "except"));
+	except = json_is_array(present) ? json_copy((json_t *)(uintptr_t)present) : json_array();
 	change->file.body = json_pack("{s:o}", "except", except);
 	if (change->file.body == NULL) {
 		return no_memory(err);
@@ -252,6 +253,7 @@ static enum belfry_status send(struct bf_cli *cli, const struct bf_args *args,
 			.path = path.ptr,
 			.body = change->file.body,
 			.if_match = change->old != NULL ? match : NULL,
+			.if_none_match = change->old == NULL ? "*" : NULL,
 			.limit_ms = CHANGE_MILLI};
 	enum belfry_status status = bf_client_json(cli, &request, &change->answer, err);
 	if (status == BELFRY_PRECONDITION) {
@@ -290,13 +292,15 @@ static void place_error(const struct bf_args *args, const struct bf_calendar_fil
 
 /* --- saying it --- */
 
-static size_t count_beyond(const json_t *calendar, const json_t *other)
+static enum belfry_status count_beyond(const json_t *calendar, const json_t *other,
+		size_t *ret_count)
 {
 	BF_CLEANUP(bf_cleanup_json)
 	json_t *beyond = bf_calendar_items_beyond(json_object_get(calendar, "except"),
 			json_object_get(other, "except"));
 
-	return json_array_size(beyond);
+	*ret_count = json_array_size(beyond);
+	return beyond != NULL ? BELFRY_OK : BELFRY_NOMEM;
 }
 
 /* ", description removed" */
@@ -330,22 +334,29 @@ static void say_items(struct bf_cli *cli, const json_t *calendar)
 }
 
 /* "set holidays-de: 12 items (1 gone, 3 new), 3 deployments planned anew" */
-static void say(struct bf_cli *cli, const struct change *change)
+static enum belfry_status say(struct bf_cli *cli, const struct change *change,
+		struct belfry_error *err)
 {
 	const json_t *planned = json_object_get(change->answer, "planned");
 	json_int_t count = json_integer_value(planned);
 	bool is_pending = json_is_true(json_object_get(change->answer, "pending"));
+	size_t gone = 0;
+	size_t fresh = 0;
 
+	if (count_beyond(change->old, change->answer, &gone) != BELFRY_OK ||
+			count_beyond(change->answer, change->old, &fresh) != BELFRY_OK) {
+		return no_memory(err);
+	}
 	(void)fputs(is_unchanged(change) ? "unchanged " : "set ", cli->out);
 	say_items(cli, change->answer);
 	if (!is_unchanged(change)) {
 		(void)fprintf(cli->out, " (%zu gone, %zu new)%s, %lld deployment%s planned anew%s",
-				count_beyond(change->old, change->answer),
-				count_beyond(change->answer, change->old),
-				describe(change->old, change->answer), (long long)count,
-				count == 1 ? "" : "s", is_pending ? "; the others follow" : "");
+				gone, fresh, describe(change->old, change->answer),
+				(long long)count, count == 1 ? "" : "s",
+				is_pending ? "; the others follow" : "");
 	}
 	(void)fputc('\n', cli->out);
+	return BELFRY_OK;
 }
 
 static enum belfry_status run(struct bf_cli *cli, const struct bf_args *args,
@@ -374,8 +385,7 @@ static enum belfry_status run(struct bf_cli *cli, const struct bf_args *args,
 	if (cli->is_json) {
 		return bf_cli_put_json(cli, change.answer, err);
 	}
-	say(cli, &change);
-	return BELFRY_OK;
+	return say(cli, &change, err);
 }
 
 static const struct bf_option options[] = {

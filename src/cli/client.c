@@ -225,6 +225,9 @@ static bool put_headers(const struct bf_cli *cli, const struct bf_request *reque
 	if (request->if_match != NULL) {
 		put_header(headers, &is_failed, "If-Match", request->if_match);
 	}
+	if (request->if_none_match != NULL) {
+		put_header(headers, &is_failed, "If-None-Match", request->if_none_match);
+	}
 	if (request->range != NULL) {
 		put_header(headers, &is_failed, "Range", request->range);
 	}

@@ -18,6 +18,7 @@ struct bf_request {
 	const json_t *body; /* NULL: none */
 	const char *idempotency_key;
 	const char *if_match;
+	const char *if_none_match; /* "*": where there is none */
 	const char *range;
 	bool takes_any_status; /* a refusal is an answer too: see http_status */
 	long limit_ms;         /* until the whole answer is there; 0: the usual limit */

@@ -246,6 +246,7 @@ def test_what_is_shown_of_a_calendar_can_be_set(server, tmp_path):
     assert belfry('calendars', 'set', 'copy', '-', url=server.url, stdin=answered).returncode == 0
     # What nobody can set is the server's to refuse.
     belfry('calendars', 'set', 'copy', '-', url=server.url, stdin='{"except": [], "colour": "red"}')
+    assert server.fake.requests[-1].headers['If-None-Match'] == '*'
     assert server.fake.requests[-1].json == {'except': [], 'colour': 'red'}
 
 

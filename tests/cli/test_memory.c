@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cases.h"
+#include "cli/calendar_change.h"
 
 #define SWEEP_MAX 40000
 #define NOWHERE   "http://127.0.0.1:1" /* nobody listens there */
@@ -68,6 +69,30 @@ static void a_refusal_bears_every_lack_of_memory(void **state)
 	sweep(usage, 2);
 }
 
+static void a_comparison_of_calendars_is_whole_or_none(void **state)
+{
+	BF_CLEANUP(bf_cleanup_json)
+	json_t *list = json_loads("[\"a\", {\"cron\": \"x\"}, \"b\", \"a\", \"c\", \"d\", \"e\","
+				  " \"f\", \"g\", \"h\"]",
+			0, NULL);
+	BF_CLEANUP(bf_cleanup_json)
+	json_t *other = json_loads("[{\"cron\": \"x\"}, \"b\"]", 0, NULL);
+	bool has_fired = true;
+	size_t failures = 0;
+
+	(void)state;
+	for (int64_t call = 1; has_fired; call++) {
+		bf_fault_arm(bf_alloc_fault(), call, 1);
+		BF_CLEANUP(bf_cleanup_json) json_t *beyond = bf_calendar_items_beyond(list, other);
+		has_fired = bf_fault_fired(bf_alloc_fault()) > 0;
+		bf_fault_arm(bf_alloc_fault(), 0, 0);
+		assert_true(has_fired == (beyond == NULL));
+		assert_true(beyond == NULL || json_array_size(beyond) == 8);
+		failures += has_fired ? 1 : 0;
+	}
+	assert_true(failures > 0);
+}
+
 static void completion_bears_every_lack_of_memory(void **state)
 {
 	static const char *const shells[] = {"bash", "zsh", "fish"};
@@ -116,6 +141,7 @@ int run_memory_tests(void)
 			cmocka_unit_test(next_bears_every_lack_of_memory),
 			cmocka_unit_test(explain_bears_every_lack_of_memory),
 			cmocka_unit_test(a_refusal_bears_every_lack_of_memory),
+			cmocka_unit_test(a_comparison_of_calendars_is_whole_or_none),
 			cmocka_unit_test(completion_bears_every_lack_of_memory),
 			cmocka_unit_test(reading_files_bears_every_lack_of_memory),
 	};
