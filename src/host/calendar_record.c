@@ -1,6 +1,10 @@
 /* One calendar: reading what somebody sends, and the document that keeps it. Kind "calendar"; id and name
  * of the document are the calendar's name, the etag is its revision, the bytes are description and list.
  *
+ * Invariant  a name never has a revision twice: of a calendar that was removed an empty document stays, which
+ *            is not found, and whose etag the next calendar of this name goes on from. So a revision that
+ *            somebody remembers is never taken for another calendar's.
+ *
  * Not here   what a change does to deployments (calendar_users.c). */
 #include <stdio.h>
 
@@ -12,6 +16,7 @@
 /* So that the shortest rule that names it, and the longest that a person may write, still fit. */
 #define LIST_BYTES   (BELFRY_RULE_BYTES - BF_DEPLOYMENT_RULE_BYTES)
 #define RECORD_BYTES (2 * BELFRY_RULE_BYTES)
+#define NO_CONTENT   "{}"
 
 /* A rule around the list that only a list of everything leaves nothing of. */
 #define CHECK_BEGIN "{\"cron\":\"* * * * * *\",\"except\":"
@@ -199,6 +204,9 @@ enum belfry_status bf_calendar_load(struct bf_host *host, struct belfry_str name
 	}
 	enum belfry_status status = bf_backend_get_document(host->options.store,
 			BF_STR(BF_CALENDAR_KIND), name, &arena, &document, err);
+	if (status == BELFRY_OK && (document.flags & BF_CALENDAR_F_GONE) != 0) {
+		status = BELFRY_NOT_FOUND;
+	}
 	if (status == BELFRY_NOT_FOUND) {
 		return bf_error_set(err, status,
 				"there is no calendar \"%.*s\": `belfry calendars list` shows those "
@@ -222,14 +230,37 @@ static enum belfry_status write_bytes(const struct bf_calendar *calendar, struct
 	return status == BELFRY_OK ? bf_json_dump(content, bytes) : status;
 }
 
+/* The etag of what is left of an earlier calendar of this name; 0: nothing is. */
+static enum belfry_status find_rest(struct bf_host *host, struct belfry_str name, int64_t *ret_etag,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct belfry_document document = {0};
+	enum belfry_status status = bf_backend_get_document(host->options.store,
+			BF_STR(BF_CALENDAR_KIND), name, &arena, &document, err);
+
+	if (status != BELFRY_OK && status != BELFRY_NOT_FOUND) {
+		return status;
+	}
+	*ret_etag = (document.flags & BF_CALENDAR_F_GONE) != 0 ? document.etag : 0;
+	return BELFRY_OK;
+}
+
 enum belfry_status bf_calendar_save(struct bf_host *host, struct bf_calendar *calendar,
 		struct belfry_error *err)
 {
 	BF_CLEANUP(bf_buf_fini) struct bf_buf bytes = {0};
+	int64_t etag = calendar->revision;
 	enum belfry_status status = write_bytes(calendar, &bytes);
 
 	if (status != BELFRY_OK) {
 		return bf_error_set(err, status, "out of memory");
+	}
+	if (etag == 0) {
+		status = find_rest(host, bf_str(calendar->name), &etag, err);
+	}
+	if (status != BELFRY_OK) {
+		return status;
 	}
 	struct belfry_document document = {
 			.kind = BF_STR(BF_CALENDAR_KIND),
@@ -238,11 +269,25 @@ enum belfry_status bf_calendar_save(struct bf_host *host, struct bf_calendar *ca
 			.name = bf_str(calendar->name),
 			.bytes = bf_buf_str(&bytes),
 	};
-	status = bf_backend_put_document(host->options.store, &document, calendar->revision, err);
+	status = bf_backend_put_document(host->options.store, &document, etag, err);
 	if (status == BELFRY_OK) {
 		calendar->revision = document.etag;
 		calendar->created_at = document.created_at;
 		calendar->updated_at = document.updated_at;
 	}
 	return status;
+}
+
+enum belfry_status bf_calendar_remove(struct bf_host *host, struct belfry_str name,
+		int64_t revision, struct belfry_error *err)
+{
+	struct belfry_document rest = {
+			.kind = BF_STR(BF_CALENDAR_KIND),
+			.id = name,
+			.owner = BF_STR(BF_OWNER_DEFAULT),
+			.flags = BF_CALENDAR_F_GONE,
+			.bytes = BF_STR(NO_CONTENT),
+	};
+
+	return bf_backend_put_document(host->options.store, &rest, revision, err);
 }

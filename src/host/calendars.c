@@ -191,6 +191,7 @@ enum belfry_status bf_calendars_list(struct bf_host *host, const struct bf_calen
 			.kind = BF_STR(BF_CALENDAR_KIND),
 			.owner = BF_STR(BF_OWNER_DEFAULT),
 			.name_prefix = query->q,
+			.flags_mask = BF_CALENDAR_F_GONE,
 			.limit = (uint32_t)BF_MIN(BF_MAX(query->limit, 1), LIST_MAX),
 	};
 
@@ -427,8 +428,7 @@ static enum belfry_status remove_unused(struct bf_host *host, struct belfry_str 
 		keep_out(host);
 		bool is_named = bf_calendar_was_named(host, name);
 		if (!is_named) {
-			status = bf_backend_remove_document(host->options.store,
-					BF_STR(BF_CALENDAR_KIND), name, revision, err);
+			status = bf_calendar_remove(host, name, revision, err);
 		}
 		let_in(host);
 		if (!is_named) {

@@ -1,5 +1,6 @@
 /* Shared calendars: named lists of exceptions that rules refer to, kept by the host in the documents of
- * the store. A calendar's revision is its document's etag.
+ * the store. A calendar's revision is its document's etag, and is never used again for another calendar of
+ * its name.
  *
  * A change is planned like an edit of every deployment that uses it. Order: a mark that the calendar
  * changes, the calendar under its new revision, then one user after another (record under a new

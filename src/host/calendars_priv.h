@@ -36,11 +36,16 @@ BF_MUST_CHECK enum belfry_status bf_calendar_load(struct bf_host *host, struct b
 		struct bf_calendar *ret_calendar, struct belfry_error *err);
 BF_MUST_CHECK enum belfry_status bf_calendar_decode(const struct belfry_document *document,
 		struct bf_calendar *ret_calendar, struct belfry_error *err);
-/* Inserts (revision 0) or replaces the one of this revision. BELFRY_PRECONDITION, BELFRY_CONFLICT. */
+/* Makes it (revision 0) or replaces the one of this revision. BELFRY_PRECONDITION, BELFRY_CONFLICT. */
 BF_MUST_CHECK enum belfry_status bf_calendar_save(struct bf_host *host,
 		struct bf_calendar *calendar, struct belfry_error *err);
 
+/* Removes the one of this revision. BELFRY_PRECONDITION. */
+BF_MUST_CHECK enum belfry_status bf_calendar_remove(struct bf_host *host, struct belfry_str name,
+		int64_t revision, struct belfry_error *err);
+
 #define BF_CALENDAR_KIND      "calendar"
+#define BF_CALENDAR_F_GONE    1u                /* removed: what is left keeps its revision */
 #define BF_CALENDAR_MARK_KIND "calendar-change" /* of the same id: the users are not all planned */
 
 /* --- who uses them (calendar_users.c) --- */

@@ -244,6 +244,37 @@ static void a_change_finds_the_calendar_that_it_named_or_none(void **state)
 	assert_int_equal(count_documents(f, "calendar-change"), 0);
 }
 
+static void a_calendar_that_is_made_again_has_no_revision_of_the_one_before(void **state)
+{
+	struct host_fixture *f = *state;
+	const struct bf_calendar_match old = {.is_needed = true, .revision = 1};
+	const struct bf_calendar_match made = {.is_forbidden = true};
+	const struct bf_calendar_query all = {.limit = 5};
+	json_t *list = NULL;
+
+	assert_int_equal(put(f, "a", "[\"2026-12-25\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 1, NULL), BELFRY_OK);
+	restart(f);
+	assert_int_equal(revision_of(f, "a"), 0);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 0, NULL), BELFRY_NOT_FOUND);
+	assert_int_equal(create(f, "x", DAILY("a"), NULL, NULL), BELFRY_INVALID_SCHEDULE);
+	assert_int_equal(bf_calendars_list(f->host, &all, &list, NULL), BELFRY_OK);
+	assert_int_equal(json_array_size(json_object_get(list, "items")), 0);
+	json_decref(list);
+	assert_int_equal(put_match(f, "a", &old, "{\"except\":[]}", NULL, NULL),
+			BELFRY_PRECONDITION);
+	assert_int_equal(put_match(f, "a", &made, "{\"except\":[]}", NULL, NULL), BELFRY_OK);
+	assert_in_range(revision_of(f, "a"), 2, INT64_MAX);
+	assert_int_equal(put_match(f, "a", &old, "{\"except\":[\"2026-12-25\"]}", NULL, NULL),
+			BELFRY_PRECONDITION);
+	assert_int_equal(bf_calendars_remove(f->host, BF_STR("a"), 1, NULL), BELFRY_PRECONDITION);
+	assert_int_equal(create(f, "x", DAILY("a"), NULL, NULL), BELFRY_OK);
+	assert_int_equal(put(f, "a", "[\"2026-12-26\"]", NULL, NULL), BELFRY_OK);
+	assert_int_equal(bf_calendars_list(f->host, &all, &list, NULL), BELFRY_OK);
+	assert_int_equal(json_array_size(json_object_get(list, "items")), 1);
+	json_decref(list);
+}
+
 static void calendars_are_listed_by_name_page_by_page(void **state)
 {
 	static const char *const names[] = {"b", "a", "c"};
@@ -1129,6 +1160,7 @@ int run_calendar_tests(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 			CASE(a_calendar_is_kept_with_its_revision_and_equal_content_changes_nothing),
 			CASE(a_change_finds_the_calendar_that_it_named_or_none),
+			CASE(a_calendar_that_is_made_again_has_no_revision_of_the_one_before),
 			CASE(calendars_are_listed_by_name_page_by_page),
 			CASE(what_is_no_calendar_is_refused_with_its_place),
 			CASE(the_largest_calendar_is_taken_and_used),
