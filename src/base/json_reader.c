@@ -137,6 +137,34 @@ static const char *find_near(struct belfry_str given, const char *const *names, 
 	return found;
 }
 
+/* Is `given` made of letters of `name`, in their order and from the first: "tz" of "timezone"? */
+static bool is_short_for(struct belfry_str given, const char *name)
+{
+	size_t at = 0;
+
+	if (given.len < 2 || given.ptr[0] != name[0]) {
+		return false;
+	}
+	for (; *name != '\0' && at < given.len; name++) {
+		at += *name == given.ptr[at] ? 1 : 0;
+	}
+	return at == given.len;
+}
+
+/* The shortest name that `given` is short for. */
+static const char *find_long(struct belfry_str given, const char *const *names, size_t count)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_short_for(given, names[i]) &&
+				(found == NULL || strlen(names[i]) < strlen(found))) {
+			found = names[i];
+		}
+	}
+	return found;
+}
+
 /* --- refusing --- */
 
 static void keep_status(struct bf_json_reader *reader, enum belfry_status status)
@@ -322,6 +350,9 @@ static void refuse_unknown(struct bf_json_reader *reader, const char *key)
 	char given[NAME_BYTES];
 	const char *near = find_near(bf_str(key), reader->known, reader->known_count);
 
+	if (near == NULL) {
+		near = find_long(bf_str(key), reader->known, reader->known_count);
+	}
 	quote(given, sizeof(given), bf_str(key));
 	if (near != NULL) {
 		bf_json_reader_refuse(reader, key, NULL, BELFRY_INVALID,

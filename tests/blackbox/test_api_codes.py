@@ -133,6 +133,12 @@ def test_t004_an_unknown_zone_is_an_invalid_schedule_without_an_engine_word(shar
     assert not shared_server.items('/v1/deployments', name='new')
 
 
+def test_an_abbreviated_member_is_refused_with_its_whole_name(shared_server):
+    for path, body in (('/v1/deployments', GOOD), ('/v1/preview', {'rule': {'cron': NEVER}})):
+        refused = expect(shared_server.api('POST', path, {**body, 'tz': 'UTC'}), 400, 'INVALID_REQUEST')
+        assert refused.json['pointer'] == '/tz' and 'did you mean "timezone"?' in refused.json['detail']
+
+
 def test_the_example_of_the_document_makes_a_deployment(shared_server):
     text = (belfry.ROOT / 'docs' / 'interface.md').read_text()
     example = re.search(r"curl http://127.0.0.1:8377(/\S+) -H 'Content-Type: application/json' -d '([^']*)'", text)
