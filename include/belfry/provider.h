@@ -186,7 +186,8 @@ struct belfry_why {
 	/* BELFRY_WHY_NOT_DUE: the present rule names it, and an exception leaves it out. Since 0.2 */
 	bool is_excluded;
 	struct belfry_str calendar; /* the shared calendar that does; empty: the rule itself */
-	/* BELFRY_WHY_NOT_DUE: the present rule names it, and it was none all the same; in words. Since 0.2 */
+	/* BELFRY_WHY_NOT_DUE: the present rule names it, or a time that the clocks skip, and it was none all
+	 * the same; in words. Since 0.2 */
 	struct belfry_str because;
 };
 

@@ -56,3 +56,52 @@ bool bf_rule_excluded(const struct belfry_rule *rule, belfry_time at,
 	}
 	return false;
 }
+
+/* The change that put the clocks forward by more than has gone by since. False: there is none. */
+static bool find_skip(const struct bf_zone *zone, int64_t second, struct bf_rule_skip *ret_skip)
+{
+	struct bf_span span = bf_zone_span(zone, second);
+
+	if (span.start == BF_ZONE_BEGIN) {
+		return false;
+	}
+	struct bf_span before = bf_zone_span(zone, span.start - 1);
+	ret_skip->from = span.start + before.offset;
+	ret_skip->to = span.start + span.offset;
+	return second - span.start < ret_skip->to - ret_skip->from;
+}
+
+static bool is_skipped(const struct belfry_rule *rule, const struct bf_part *part,
+		const struct bf_rule_skip *skip)
+{
+	const struct bf_cron *cron = &part->of.cron;
+	bool is_left_to_policy = part->kind == BF_PART_AT || cron->is_fixed;
+	int64_t local = BF_CRON_NEVER;
+
+	if (part->kind == BF_PART_EVERY ||
+			(is_left_to_policy && rule->policy.gap != BELFRY_DST_GAP_SKIP)) {
+		return false;
+	}
+	local = part->kind == BF_PART_AT ? part->of.at.missing : bf_cron_next(cron, skip->from);
+	return local >= skip->from && local < skip->to &&
+			bf_due_local(&rule->policy, local).is_missing;
+}
+
+bool bf_rule_skipped(const struct belfry_rule *rule, belfry_time at, struct bf_rule_skip *ret_skip)
+{
+	struct bf_rule_skip skip;
+
+	if (at < BF_RULE_FIRST_TIME || at > BF_RULE_LAST_TIME ||
+			!find_skip(rule->zone, bf_floor_div(at, BELFRY_SECOND), &skip)) {
+		return false;
+	}
+	for (size_t i = 0; i < rule->count; i++) {
+		const struct bf_part *part = &rule->parts[i];
+		if (at >= part->not_before && at <= part->not_after &&
+				is_skipped(rule, part, &skip)) {
+			*ret_skip = skip;
+			return true;
+		}
+	}
+	return false;
+}

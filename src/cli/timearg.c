@@ -72,19 +72,41 @@ static bool local_to_utc(const struct belfry_rule *rule, belfry_time local, belf
 	return false;
 }
 
-static enum belfry_status parse_in_zone(struct bf_cli *cli, const char *what, const char *text,
-		const char *zone, belfry_time local, belfry_time *ret_time,
-		struct belfry_error *err)
+static enum belfry_status new_zone_rule(struct bf_cli *cli, const char *zone,
+		struct belfry_rule **ret_rule, struct belfry_error *err)
 {
-	struct belfry_rule_options options = BELFRY_RULE_OPTIONS_INIT;
 	struct belfry_zones *zones;
-	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
 	enum belfry_status status = bf_cli_zones(cli, &zones, err);
 
 	if (status != BELFRY_OK) {
 		return status;
 	}
-	status = belfry_rule_new(zones, BF_STR("* * * * *"), bf_str(zone), &options, &rule, err);
+	return belfry_rule_new(zones, BF_STR("* * * * *"), bf_str(zone), NULL, ret_rule, err);
+}
+
+/* The first instant in (from, to] with another offset than at `from`, if it changes once there. */
+static belfry_time find_change(const struct belfry_rule *rule, belfry_time from, belfry_time to)
+{
+	int32_t offset = belfry_rule_offset(rule, from);
+
+	while (to - from > 1) {
+		belfry_time middle = from + (to - from) / 2;
+		if (belfry_rule_offset(rule, middle) == offset) {
+			from = middle;
+		} else {
+			to = middle;
+		}
+	}
+	return to;
+}
+
+static enum belfry_status parse_in_zone(struct bf_cli *cli, const char *what, const char *text,
+		const char *zone, belfry_time local, belfry_time *ret_time,
+		struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
+	enum belfry_status status = new_zone_rule(cli, zone, &rule, err);
+
 	if (status != BELFRY_OK) {
 		return status;
 	}
@@ -122,6 +144,36 @@ enum belfry_status bf_timearg_parse(struct bf_cli *cli, const char *what, const 
 		return BELFRY_OK;
 	}
 	return parse_in_zone(cli, what, text, zone, local, ret_time, err);
+}
+
+enum belfry_status bf_timearg_gap(struct bf_cli *cli, const char *text, const char *zone,
+		struct bf_timearg_gap *ret_gap, struct belfry_error *err)
+{
+	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
+	belfry_time local;
+	belfry_time time;
+
+	if (parse_local(bf_str(text), &local) != BELFRY_OK) {
+		return BELFRY_NOT_FOUND;
+	}
+	enum belfry_status status = new_zone_rule(cli, zone, &rule, err);
+	if (status != BELFRY_OK) {
+		return status;
+	}
+	if (local_to_utc(rule, local, &time)) {
+		return BELFRY_NOT_FOUND;
+	}
+	belfry_time before = bf_time_add(local, -BELFRY_DAY);
+	belfry_time at = find_change(rule, before, bf_time_add(local, BELFRY_DAY));
+	*ret_gap = (struct bf_timearg_gap){
+			.at = at,
+			.shifted = shift(rule, local, before),
+			.from = at +
+					(belfry_duration)belfry_rule_offset(rule, before) *
+							BELFRY_SECOND,
+			.to = at + (belfry_duration)belfry_rule_offset(rule, at) * BELFRY_SECOND,
+	};
+	return BELFRY_OK;
 }
 
 void bf_timearg_put_local(struct belfry_str text, struct bf_buf *buf)

@@ -110,13 +110,39 @@ static void answer_from(struct question *q, enum belfry_why_kind kind, belfry_ti
 	q->why->from = from;
 }
 
-/* The present revision does not name it, or names it and leaves it out. */
+/* "the clocks of Europe/Berlin skip 02:00 to 03:00 on 2027-03-28, ..." where that is why. */
+static enum belfry_status find_skip(struct question *q)
+{
+	BF_CLEANUP(bf_buf_fini) struct bf_buf words = {0};
+	struct bf_rule_skip skip;
+	char from[BF_TIME_TEXT_BYTES]; /* "2027-03-28T02:00:00Z" */
+	char to[BF_TIME_TEXT_BYTES];
+
+	if (!bf_rule_skipped(q->rule, q->why->at, &skip)) {
+		return BELFRY_OK;
+	}
+	bf_time_format(skip.from * BELFRY_SECOND, 0, from);
+	bf_time_format(skip.to * BELFRY_SECOND, 0, to);
+	bf_buf_appendf(&words,
+			"the clocks of %.*s skip %.5s to %.5s on %.10s, and what the rule names there is "
+			"not due",
+			BF_STR_ARGS(q->definition.zone), from + 11, to + 11, from);
+	if (bf_buf_status(&words) != BELFRY_OK) {
+		return BELFRY_NOMEM;
+	}
+	return belfry_arena_copy(q->arena, bf_buf_str(&words), &q->why->because);
+}
+
+/* The present revision does not name it, or names it and leaves it out, or names what the clocks leave out. */
 static enum belfry_status answer_not_due(struct question *q)
 {
 	struct belfry_str calendar = {0};
 
 	answer_from(q, BELFRY_WHY_NOT_DUE, 0);
 	q->why->is_excluded = q->rule != NULL && bf_rule_excluded(q->rule, q->why->at, &calendar);
+	if (q->rule != NULL && !q->why->is_excluded) {
+		return find_skip(q);
+	}
 	return calendar.len > 0 ? belfry_arena_copy(q->arena, calendar, &q->why->calendar)
 				: BELFRY_OK;
 }
@@ -313,6 +339,7 @@ enum belfry_status bf_embedded_why(struct belfry_provider *provider, struct belf
 	why->nearest_after = BELFRY_TIME_NEVER;
 	why->is_excluded = false;
 	why->calendar = (struct belfry_str){0};
+	why->because = (struct belfry_str){0};
 	BF_CLEANUP(bf_cleanup_rule) struct belfry_rule *rule = NULL;
 	if (bf_embedded_rule(q.embedded, &q.row, &q.definition, &rule, NULL) == BELFRY_OK) {
 		q.rule = rule;

@@ -72,6 +72,50 @@ static void a_local_time_in_a_gap_is_told_of_too(void **state)
 			"Europe/Berlin", "2026-03-29T01:00:00Z", "a");
 }
 
+static void what_the_clocks_skip_is_told_with_its_borders(void **state)
+{
+	static const struct {
+		const char *rule;
+		enum belfry_dst_gap gap;
+		const char *at;
+		bool is_skipped;
+	} rows[] = {
+			{"30 2 * * *", BELFRY_DST_GAP_SKIP, "2027-03-28T01:00:00Z", true},
+			{"30 2 * * *", BELFRY_DST_GAP_SKIP, "2027-03-28T01:59:59Z", true},
+			{"30 2 * * *", BELFRY_DST_GAP_SKIP, "2027-03-28T02:00:00Z", false},
+			{"30 2 * * *", BELFRY_DST_GAP_SKIP, "2027-03-28T00:59:59Z", false},
+			{"30 2 * * *", BELFRY_DST_GAP_SKIP, "2027-03-29T01:00:00Z", false},
+			{"30 2 * * *", BELFRY_DST_GAP_SKIP, "2027-10-31T01:00:00Z", false},
+			{"30 2 * * *", BELFRY_DST_GAP_AT_END, "2027-03-28T01:30:00Z", false},
+			{"30 3 * * *", BELFRY_DST_GAP_SKIP, "2027-03-28T01:00:00Z", false},
+			{"*/20 2 * * *", BELFRY_DST_GAP_AT_END, "2027-03-28T01:20:00Z", true},
+			{"*/20 2 * 4 *", BELFRY_DST_GAP_AT_END, "2027-03-28T01:20:00Z", false},
+			{"{\"at\":\"2027-03-28T02:30:00\"}", BELFRY_DST_GAP_SHIFT,
+					"2027-03-28T01:00:00Z", false},
+			{"{\"any\":[{\"cron\":\"0 9 * * *\"},{\"at\":[\"2027-03-28T02:30:00\","
+			 "\"2027-04-01T00:00:00\"]}]}",
+					BELFRY_DST_GAP_SKIP, "2027-03-28T01:00:00Z", true},
+			{"{\"every\":\"PT1H\"}", BELFRY_DST_GAP_SKIP, "2027-03-28T01:30:00Z",
+					false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < BF_COUNT(rows); i++) {
+		struct belfry_rule *rule = new_rule_with(rows[i].rule, "Europe/Berlin", rows[i].gap,
+				BELFRY_DST_FOLD_FIRST);
+		struct bf_rule_skip skip = {0};
+		bool is_skipped = bf_rule_skipped(rule, at(rows[i].at), &skip);
+		if (is_skipped != rows[i].is_skipped) {
+			fail_msg("%s at %s", rows[i].rule, rows[i].at);
+		}
+		if (is_skipped) {
+			assert_int_equal(skip.from * BELFRY_SECOND, at("2027-03-28T02:00:00Z"));
+			assert_int_equal(skip.to * BELFRY_SECOND, at("2027-03-28T03:00:00Z"));
+		}
+		belfry_rule_free(rule);
+	}
+}
+
 int run_excluded_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +123,7 @@ int run_excluded_tests(void)
 			cmocka_unit_test(what_is_due_or_was_never_named_is_not_excluded),
 			cmocka_unit_test(intervals_and_unions_are_asked_part_by_part),
 			cmocka_unit_test(a_local_time_in_a_gap_is_told_of_too),
+			cmocka_unit_test(what_the_clocks_skip_is_told_with_its_borders),
 	};
 
 	return cmocka_run_group_tests_name("excluded", tests, NULL, NULL);
