@@ -52,6 +52,49 @@ static struct belfry_advance_item put_item(const struct belfry_schedule_put *put
 			.decided_at = 1};
 }
 
+/* The longest rule, and all else that goes with one. */
+#define LONGEST ((size_t)BELFRY_RULE_BYTES + 16384)
+
+static char byte_at(size_t i)
+{
+	return (char)('a' + (i / 7) % 26);
+}
+
+static bool is_longest(struct belfry_str definition)
+{
+	size_t i = 0;
+
+	while (i < definition.len && definition.ptr[i] == byte_at(i)) {
+		i++;
+	}
+	return i == LONGEST && definition.len == LONGEST;
+}
+
+static void the_longest_definition_is_kept_whole(struct belfry_store_trial *trial)
+{
+	struct belfry_id holder = bf_suite_begin_incarnation(trial, 1);
+	belfry_time due = bf_suite_due(trial, 0);
+	char *bytes = belfry_arena_alloc(&trial->arena, LONGEST);
+
+	REQUIRE(trial, bytes != NULL);
+	for (size_t i = 0; i < LONGEST; i++) {
+		bytes[i] = byte_at(i);
+	}
+	struct belfry_schedule_put put = {.revision = 1,
+			.flags = BELFRY_SCHEDULE_F_ENABLED,
+			.definition = {bytes, LONGEST}};
+	struct belfry_advance_item item = put_item(&put, 0);
+	item.cursor = due;
+	REQUIRE(trial, bf_suite_advance_item(trial, nobody, &item) == BELFRY_OK);
+	CHECK(trial, is_longest(bf_suite_row(trial, "a").definition));
+	REQUIRE(trial, bf_suite_plan(trial, "a", due, BELFRY_RUN_QUEUED, nobody));
+	struct belfry_claim claim = bf_suite_claim(trial, BELFRY_CLAIM_QUEUE, holder, 5);
+	REQUIRE(trial, claim.run_count == 1);
+	CHECK(trial, is_longest(claim.runs[0].definition));
+	REQUIRE(trial, bf_suite_reopen(trial));
+	CHECK(trial, is_longest(bf_suite_row(trial, "a").definition));
+}
+
 static void t071_a_refused_edit_changes_nothing(struct belfry_store_trial *trial)
 {
 	uint64_t version = bf_suite_put(trial, "a", 1, bf_suite_due(trial, 0));
@@ -361,6 +404,7 @@ const struct belfry_store_case bf_suite_schedules[] = {
 		{"a_put_is_read_as_it_was_written", a_put_is_read_as_it_was_written},
 		{"a_put_that_answered_outlives_a_restart", a_put_that_answered_outlives_a_restart},
 		{"every_step_changes_the_version", every_step_changes_the_version},
+		{"the_longest_definition_is_kept_whole", the_longest_definition_is_kept_whole},
 		{"t071_a_refused_edit_changes_nothing", t071_a_refused_edit_changes_nothing},
 		{"an_idle_schedule_says_since_when", an_idle_schedule_says_since_when},
 		{"l23_without_a_cursor_nothing_is_due", l23_without_a_cursor_nothing_is_due},

@@ -148,7 +148,8 @@ struct belfry_new_run {
 	bool is_inserted; /* false: this id was there already, nothing was changed */
 };
 
-/* A new definition. The payload is kept once for all revisions that have the same bytes. */
+/* A new definition, of BELFRY_RULE_BYTES + 16 KiB at most. The payload is kept once for all revisions that
+ * have the same bytes. */
 struct belfry_schedule_put {
 	int64_t revision;
 	uint32_t flags;

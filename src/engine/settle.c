@@ -116,7 +116,8 @@ static void note_decided(const struct bf_settle_input *in, struct bf_settlement 
 }
 
 /* What follows the due time that was decided last. Behind a cursor of a newer database: the first local time
- * behind its own. */
+ * behind its own. One that our older database has before `after` is passed over: the newer one has it later, and
+ * finds it again by decided_local. */
 static belfry_time next_owed(const struct bf_settle_input *in, const struct bf_settlement *s,
 		belfry_time after)
 {

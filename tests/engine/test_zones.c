@@ -228,19 +228,24 @@ struct plan {
 	struct bf_buf daily; /* 0 9 * * * in Test/Zone */
 };
 
-static struct bf_buf daily_in(const char *zone)
+static struct bf_buf definition_in(const char *rule, const char *zone)
 {
 	static const struct belfry_policies defaults = BELFRY_POLICIES_INIT;
 	struct bf_buf bytes = {0};
 	struct bf_definition d = {.flags = BELFRY_SCHEDULE_F_ENABLED,
 			.anchor = DAY0,
-			.rule = BF_STR("0 9 * * *"),
+			.rule = bf_str(rule),
 			.zone = bf_str(zone),
 			.policies = defaults};
 
 	bf_definition_encode(&d, &bytes);
 	assert_int_equal(bf_buf_status(&bytes), BELFRY_OK);
 	return bytes;
+}
+
+static struct bf_buf daily_in(const char *zone)
+{
+	return definition_in("0 9 * * *", zone);
 }
 
 /* A planner with the newer database, an incarnation that covers, at 07:30Z: 09:30 by the newer one. */
@@ -332,6 +337,33 @@ static void a_row_of_a_newer_database_is_fired_as_it_stands_and_its_local_time_i
 	assert_true(item->decided_local == at_time(9, 0, 0));
 	assert_true(bf_str_equal(item->tz_version, BF_STR(OLD)));
 	answer_commit(b, BELFRY_OK);
+}
+
+/* What our older database puts between the last two due times of a newer one we pass over: it is the newer
+ * one's, which finds it by the local time that is kept. */
+static void a_local_time_that_only_we_have_behind_us_is_left_to_the_newer_database(void **state)
+{
+	struct plan *p = *state;
+	struct bench *b = &p->bench;
+	BF_CLEANUP(bf_buf_fini) struct bf_buf twice = definition_in("0,30 9 * * *", "Test/Zone");
+	struct belfry_schedule_row rows[] = {row_of(b, "a", 0)};
+	struct belfry_rule *theirs = rule_in(p->d->zones[0], "0,30 9 * * *", "Test/Zone",
+			BELFRY_DST_FOLD_FIRST);
+
+	/* 09:00 is 08:00Z by the newer one; half past nine 07:30Z by ours, and 08:30Z by the newer one. */
+	rows[0].tz_version = BF_STR("2026c");
+	rows[0].definition = bf_buf_str(&twice);
+	b->store_now = at_time(8, 0, 1);
+	begin_covered(b);
+	answer_rows(b, rows, 1, BELFRY_TIME_NEVER);
+	const struct belfry_advance_item *item = &b->orders.advance->items[0];
+	assert_int_equal(item->run_count, 1);
+	assert_true(item->runs[0].due_at == at_time(8, 0, 0));
+	assert_true(item->cursor == at_time(24 + 7, 0, 0));
+	struct bf_anew left = {item->decided_due, item->decided_local, item->cursor};
+	assert_true(bf_rule_anew(theirs, &left, at_time(8, 10, 0)) == at_time(8, 30, 0));
+	answer_commit(b, BELFRY_OK);
+	belfry_rule_free(theirs);
 }
 
 static void a_due_time_that_moved_later_is_not_fired_now(void **state)
@@ -667,6 +699,7 @@ int run_zones_tests(void)
 			CALENDAR(where_both_databases_agree_nothing_moves),
 			PLAN(a_due_row_of_an_older_database_is_computed_anew_in_the_commit_that_fires),
 			PLAN(a_row_of_a_newer_database_is_fired_as_it_stands_and_its_local_time_is_spent),
+			PLAN(a_local_time_that_only_we_have_behind_us_is_left_to_the_newer_database),
 			PLAN(a_due_time_that_moved_later_is_not_fired_now),
 			PLAN(a_put_settles_by_our_own_database),
 			PLAN(a_sweep_goes_through_the_rows_of_each_older_version_page_by_page),
