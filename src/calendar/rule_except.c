@@ -155,7 +155,7 @@ static void refuse_unknown_calendar(struct bf_json_reader *item, struct belfry_s
 {
 	bf_json_reader_refuse(item, "calendar", NULL, BELFRY_INVALID,
 			"the shared calendar \"%.*s\" is not known here: give its days beside it as "
-			"\"except\", or ask a host that keeps it",
+			"\"except\", or ask a host that keeps it: POST /v1/preview, belfry explain --deployment",
 			BF_STR_ARGS(name));
 }
 

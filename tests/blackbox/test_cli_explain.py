@@ -93,3 +93,36 @@ def test_colour_is_for_terminals_alone():
     _, with_colour = belfry_on_terminal('explain', '*/7 * * * *')
     assert '\x1b[33mUNEVEN_STEP' in with_colour
     assert '\x1b' not in belfry('explain', '*/7 * * * *').stdout
+
+
+def test_a_deployment_is_explained_by_its_server(server):
+    assert server.api('PUT', '/v1/calendars/holidays-de', {'except': ['2026-12-25']}).status == 201
+    target = {'kind': 'webhook', 'url': 'http://127.0.0.1:9/'}
+    server.post('/v1/deployments', {'name': 'nightly', 'timezone': 'Europe/Berlin', 'target': target,
+                                    'policies': {'dst': {'gap': 'skip'}},
+                                    'rule': {'cron': '30 2 * * *', 'except': [{'calendar': 'holidays-de'}]}}, 201)
+    made = server.post('/v1/deployments', {'name': 'every', 'target': target, 'rule': {'any': [{'every': 'PT6H'}]}}, 201)
+    result = belfry('explain', '--deployment', 'nightly', '--from', '2026-12-24 12:00', url=server.url)
+    lines = result.stdout.splitlines()
+    assert (result.returncode, result.stderr) == (0, '')
+    assert lines[:5] == ['At 02:30 every day, Berlin time, except on the days of the calendar "holidays-de"; '
+                         'next: Saturday 02:30 (01:30 UTC)', 'class    fixed-time', 'due      2026-12-26T02:30:00+01:00',
+                         '         2026-12-27T02:30:00+01:00', '         2026-12-28T02:30:00+01:00']
+    assert lines[5].startswith('warning  DST_GAP: 02:30 does not exist') and lines[5].endswith('(gap: skip)')
+    answer = json.loads(belfry('explain', '--deployment', 'every', '--json', url=server.url).stdout)
+    assert set(answer) == {'sentence', 'class', 'timezone', 'due', 'warnings'} and len(answer['due']) == 3
+    assert answer['due'][0][14:19] == made['created_at'][14:19]
+    assert belfry('explain', '--deployment', 'none', url=server.url).returncode == 3
+
+
+@pytest.mark.parametrize('arguments,words', [
+    (['0 9 * * *', '--deployment', 'x'], 'RULE and --deployment are two rules'),
+    (['--deployment', 'x', '--tz', 'UTC'], '--tz: the deployment has its own'), ([], 'RULE is missing')])
+def test_what_is_beside_a_deployment_is_refused(arguments, words):
+    result = belfry('explain', *arguments)
+    assert result.returncode == 2 and words in result.stderr
+
+
+def test_an_unknown_calendar_is_refused_with_the_way_to_ask():
+    result = belfry('explain', '{"cron": "0 9 * * *", "except": [{"calendar": "x"}]}')
+    assert result.returncode == 1 and 'POST /v1/preview' in result.stderr
