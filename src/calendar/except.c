@@ -404,19 +404,28 @@ static bool next_day(const struct bf_except *except, struct place *p)
 	}
 }
 
-static int32_t time_on(const struct bf_cron *cron, const struct place *p, int32_t second)
+/* What holds on one day: the exceptions themselves, and their bits. */
+static uint32_t match_day(const struct bf_except *except, const struct place *p, struct matching *m)
 {
-	const struct bf_except *except = cron->except;
 	int length = bf_month_length(p->is_leap, p->month);
-	struct matching m;
+	uint32_t set = 0;
 
-	m.count = 0;
+	m->count = 0;
 	for (size_t i = 0; i < except->partial_count; i++) {
 		const struct bf_cron *e = except->partial[i];
 		if (month_of(e, p->month, length, p->first) >> p->day & 1u) {
-			m.crons[m.count++] = e;
+			m->crons[m->count++] = e;
+			set |= 1u << i;
 		}
 	}
+	return set;
+}
+
+static int32_t time_on(const struct bf_cron *cron, const struct place *p, int32_t second)
+{
+	struct matching m;
+
+	(void)match_day(cron->except, p, &m); /* the set itself tells nothing here */
 	return free_time(cron, &m, second);
 }
 
@@ -443,6 +452,156 @@ int64_t bf_except_next(const struct bf_cron *cron, int64_t from)
 			return BF_CRON_NEVER;
 		}
 	}
+}
+
+/* ---- intervals --------------------------------------------------------------------------------- */
+
+#define SECOND_US  INT64_C(1000000)
+#define MINUTE_US  (60 * SECOND_US)
+#define HOUR_US    (60 * MINUTE_US)
+#define DAY_US     (BF_DAY_S * SECOND_US)
+#define DEAD_SLOTS 16
+
+/* One search. `dead` are sets of partial exceptions (as in struct survival) of which a whole day has shown
+ * that no step survives on any day that has them. */
+struct step_search {
+	const struct bf_cron *seconds;
+	const struct bf_except_steps *steps;
+	unsigned *looks;
+	uint32_t dead[DEAD_SLOTS];
+};
+
+/* The first step at or after a local time. */
+static int64_t step_from(const struct bf_except_steps *steps, int64_t local)
+{
+	int64_t since = local - steps->anchor;
+
+	if (since <= 0) {
+		return steps->anchor;
+	}
+	int64_t rest = since % steps->period;
+	return rest == 0 ? local : local + (steps->period - rest);
+}
+
+static bool spend(unsigned *looks)
+{
+	*looks -= *looks > 0 ? 1 : 0;
+	return *looks > 0;
+}
+
+/* The seconds of one minute that no exception has. */
+static uint64_t free_seconds(const struct matching *m, int hour, int minute)
+{
+	uint64_t seconds = ALL_SIXTY;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct bf_cron *e = m->crons[i];
+		if (e->hours >> hour & 1u && e->minutes >> minute & 1u) {
+			seconds &= ~e->seconds;
+		}
+	}
+	return seconds;
+}
+
+/* The first step in [from, end), which lie on one day, of steps so far apart; BF_EXCEPT_UNTIL: none. */
+static int64_t step_on_day(const struct step_search *s, const struct bf_except_steps *steps,
+		const struct matching *m, int64_t from, int64_t end)
+{
+	int64_t local = step_from(steps, from);
+
+	while (local < end && spend(s->looks)) {
+		int64_t day = bf_floor_div(local, DAY_US) * DAY_US;
+		int hour = (int)((local - day) / HOUR_US);
+		int minute = (int)((local - day) / MINUTE_US % 60);
+		int64_t hour_start = day + hour * HOUR_US;
+		uint64_t minutes = free_minutes(s->seconds, m, hour, minute);
+		if (minutes == 0) {
+			local = step_from(steps, hour_start + HOUR_US);
+			continue;
+		}
+		if (lowest(minutes) > minute) {
+			local = step_from(steps, hour_start + lowest(minutes) * MINUTE_US);
+			continue;
+		}
+		uint64_t seconds = free_seconds(m, hour, minute);
+		int64_t minute_end = BF_MIN(end, hour_start + (minute + 1) * MINUTE_US);
+		for (; local < minute_end; local += steps->period) {
+			if (seconds >> (local - day) / SECOND_US % 60 & 1u) {
+				return local;
+			}
+		}
+	}
+	return BF_EXCEPT_UNTIL;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	while (b != 0) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* On every day the steps' times of day are some of those that are a common divisor of day and period apart.
+ * Where nothing of these survives, no day with these exceptions has anything. */
+static bool is_dead_on_any_day(const struct step_search *s, const struct matching *m, int64_t day)
+{
+	int64_t apart = common_divisor(s->steps->period, DAY_US);
+	struct bf_except_steps all = {.period = apart};
+
+	if (apart < SECOND_US) {
+		return false; /* all times of day are among them, and the day's table says that some survive */
+	}
+	all.anchor = s->steps->anchor + bf_floor_div(day - s->steps->anchor, apart) * apart;
+	return step_on_day(s, &all, m, day, day + DAY_US) == BF_EXCEPT_UNTIL && *s->looks > 0;
+}
+
+/* The first step of one day that is not left out. */
+static int64_t look_at_day(struct step_search *s, const struct place *p, int64_t from,
+		int64_t until)
+{
+	int64_t day = p->number * DAY_US;
+	struct matching m;
+	uint32_t set = match_day(s->seconds->except, p, &m);
+	uint32_t *slot = &s->dead[(set ^ set >> 4) % DEAD_SLOTS];
+
+	if (set == 0) {
+		return from;
+	}
+	if (*slot == set) {
+		return BF_EXCEPT_UNTIL;
+	}
+	int64_t found = step_on_day(s, s->steps, &m, from, BF_MIN(until, day + DAY_US));
+	if (found == BF_EXCEPT_UNTIL && is_dead_on_any_day(s, &m, day)) {
+		*slot = set;
+	}
+	return found;
+}
+
+int64_t bf_except_next_step(const struct bf_cron *seconds, const struct bf_except_steps *steps,
+		int64_t from, int64_t until, unsigned *looks)
+{
+	const struct bf_except *except = seconds->except;
+	struct step_search s = {.seconds = seconds, .steps = steps, .looks = looks};
+	int64_t local = step_from(steps, from);
+
+	while (local < until && spend(looks)) {
+		struct place p = place_of(bf_floor_div(local, DAY_US));
+		bool is_there = p.year <= BF_LAST_YEAR &&
+				except->days[row_of(p.is_leap, p.month)][p.first] >> p.day & 1u &&
+				!is_excepted_date(except->innermost, p.number);
+		int64_t found = is_there ? look_at_day(&s, &p, local, until) : BF_EXCEPT_UNTIL;
+		if (found != BF_EXCEPT_UNTIL) {
+			return found < until ? found : BF_EXCEPT_UNTIL;
+		}
+		if (p.year > BF_LAST_YEAR || !next_day(except, &p)) {
+			return BF_EXCEPT_UNTIL;
+		}
+		local = step_from(steps, p.number * DAY_US);
+	}
+	return BF_EXCEPT_UNTIL;
 }
 
 /* ---- instants ---------------------------------------------------------------------------------- */

@@ -68,6 +68,20 @@ void bf_except_free(struct bf_except *except);
  * 9999. */
 int64_t bf_except_next(const struct bf_cron *cron, int64_t from);
 
+/* An interval's due times, in local microseconds of one stretch of a zone: anchor, and every period behind. */
+struct bf_except_steps {
+	int64_t anchor;
+	int64_t period; /* a second or more */
+};
+#define BF_EXCEPT_UNTIL INT64_MAX
+
+/* The first step >= from and before `until` that seconds->except (of an expression of every second) leaves
+ * in; BF_EXCEPT_UNTIL: there is none. *looks counts down with the days and minutes that are looked at; at 0 it
+ * was given up. A day of which a whole pass has found nothing is passed over where the next has the same times of
+ * day, so that what repeats is looked at once. */
+int64_t bf_except_next_step(const struct bf_cron *seconds, const struct bf_except_steps *steps,
+		int64_t from, int64_t until, unsigned *looks);
+
 /* Whether `at` is one of the instants of a chain of sets. */
 bool bf_except_has_instant(const struct bf_except_set *innermost, belfry_time at);
 /* The set of a chain that leaves out an instant, or the local second that a zone has then; NULL: none. */

@@ -85,42 +85,46 @@ static belfry_time next_of_kind(const struct belfry_rule *rule, const struct bf_
 	return BELFRY_TIME_NEVER;
 }
 
-/* The first instant >= due at which the local time of an interval is not left out; due itself, if it is
- * not. A second of the clocks' change at the latest, where the question is another. */
-static belfry_time first_left(const struct belfry_rule *rule, const struct bf_cron *seconds,
-		belfry_time due)
+/* The first due time of an interval at or after `from` whose local time is not left out: a search within each
+ * stretch of one offset. */
+static belfry_time next_interval(const struct belfry_rule *rule, const struct bf_part *part,
+		belfry_time from, unsigned *looks)
 {
-	int64_t second = bf_floor_div(due, BELFRY_SECOND);
-	struct bf_span span = bf_zone_span(rule->zone, second);
-	int64_t left = bf_cron_next(seconds, second + span.offset);
-
-	if (left == second + span.offset) {
-		return due;
+	while (from <= part->not_after && *looks > 0) {
+		struct bf_span span = bf_zone_span(rule->zone, bf_floor_div(from, BELFRY_SECOND));
+		belfry_duration offset = span.offset * BELFRY_SECOND;
+		belfry_time end = span.end < BF_LAST_SECOND ? span.end * BELFRY_SECOND
+							    : BF_RULE_LAST_TIME + 1;
+		struct bf_except_steps steps = {part->of.every.anchor + offset,
+				part->of.every.period};
+		int64_t found = bf_except_next_step(part->of.every.seconds, &steps, from + offset,
+				end + offset, looks);
+		if (found != BF_EXCEPT_UNTIL) {
+			return found - offset;
+		}
+		from = end;
 	}
-	int64_t instant = left != BF_CRON_NEVER ? BF_MIN(left - span.offset, span.end) : span.end;
-	return instant < BF_LAST_SECOND ? instant * BELFRY_SECOND : BELFRY_TIME_NEVER;
+	return BELFRY_TIME_NEVER;
 }
 
-/* What is due next and not left out. Only an interval whose steps meet one exception after another is looked at
- * again and again, and given up (rule_check.c refuses what would be); instants that are left out are few. */
+/* What is due next and not left out. Instants that are left out are few; the looks are an interval's
+ * (except.h). */
 static belfry_time next_left(const struct belfry_rule *rule, const struct bf_part *part,
 		belfry_time after, unsigned *looks)
 {
-	const struct bf_cron *seconds = part->kind == BF_PART_EVERY ? part->of.every.seconds : NULL;
+	bool is_interval = part->kind == BF_PART_EVERY && part->of.every.seconds != NULL;
 
-	while (*looks > 0) {
-		belfry_time due = next_of_kind(rule, part, after);
-		if (due > part->not_after) {
+	for (;;) {
+		belfry_time due = is_interval ? next_interval(rule, part, after + 1, looks)
+					      : next_of_kind(rule, part, after);
+		if (due > part->not_after || due == BELFRY_TIME_NEVER) {
 			return BELFRY_TIME_NEVER;
 		}
-		belfry_time left = seconds != NULL ? first_left(rule, seconds, due) : due;
-		if (left == due && !bf_except_has_instant(part->excepts, due)) {
+		if (!bf_except_has_instant(part->excepts, due)) {
 			return due;
 		}
-		after = left == due ? due : left - 1;
-		*looks -= left != due ? 1 : 0;
+		after = due;
 	}
-	return BELFRY_TIME_NEVER;
 }
 
 belfry_time bf_rule_look(const struct belfry_rule *rule, const struct bf_part *part,

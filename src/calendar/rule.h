@@ -53,7 +53,7 @@ struct belfry_rule {
 	struct bf_except_set **sets; /* owned, each and all */
 	size_t set_count;
 	size_t set_capacity;
-	unsigned looks;         /* steps that an answer takes over the exceptions of one interval */
+	unsigned looks;         /* that an answer takes at days and minutes of one interval */
 	uint32_t max_fires;     /* 0: no limit; counted by whoever fires */
 	belfry_duration spread; /* 0: none */
 };
@@ -61,7 +61,7 @@ struct belfry_rule {
 /* belfry_rule_next of one part alone; BELFRY_TIME_NEVER: none. */
 belfry_time bf_rule_part_next(const struct belfry_rule *rule, size_t part, belfry_time after);
 
-/* The same for a part, with so many steps over exceptions; *looks counts down, and at 0 it was given up. */
+/* The same for a part, with so many looks at exceptions; *looks counts down, and at 0 it was given up. */
 belfry_time bf_rule_look(const struct belfry_rule *rule, const struct bf_part *part,
 		belfry_time after, unsigned *looks);
 

@@ -1,8 +1,8 @@
 /* What a rule must hold to be one: it fires, and no question about it takes long.
  *
- * Two kinds of part could take long. An interval whose times meet exceptions one by one is looked at step by
- * step, so the steps of one answer are counted, and a part that needs more is refused here, where it is
- * tried from several times of a year. A cron expression that names nothing but local times which the
+ * Two kinds of part could take long. An interval whose times meet exceptions one by one is looked at minute by
+ * minute, and day by day, so the looks of one answer are counted, and a part that needs more is refused here,
+ * where it is tried from several times of a year. A cron expression that names nothing but local times which the
  * clocks have come to skip is searched through 400 years each time; there may be few of them, and when the last
  * was due is found here once.
  *
@@ -12,10 +12,10 @@
 #include "calendar/civil.h"
 #include "calendar/rule.h"
 
-#define LOOKS_SUM   1024u /* steps of one answer, over all intervals of a rule */
-#define LOOKS_MIN   32u   /* ... and of each, however many there are */
-#define TRIES       7     /* from so many times of a year */
-#define TRIES_APART (61 * BELFRY_DAY)
+#define LOOKS_SUM   20000u /* days and minutes of one answer, over all intervals of a rule */
+#define LOOKS_MIN   4000u  /* ... and of each, however many there are */
+#define TRIES       3      /* from so many times of a year */
+#define TRIES_APART (122 * BELFRY_DAY)
 #define SKIPPED_MAX 2
 #define FIRST_YEAR  1970
 
@@ -34,7 +34,7 @@ static void share_looks(struct belfry_rule *rule)
 	rule->looks = BF_MAX(LOOKS_SUM / BF_MAX(count, 1u), LOOKS_MIN);
 }
 
-/* Whether an answer takes too many steps, from any of some times of the year that it begins in. */
+/* Whether an answer takes too many looks, from any of some times of the year that it begins in. */
 static bool is_too_slow(const struct belfry_rule *rule, const struct bf_part *part)
 {
 	belfry_time from = BF_MAX(part->of.every.anchor, part->not_before) - 1;
@@ -54,9 +54,8 @@ static enum belfry_status check_intervals(const struct belfry_rule *rule, struct
 	for (size_t i = 0; i < rule->count; i++) {
 		if (has_steps(&rule->parts[i]) && is_too_slow(rule, &rule->parts[i])) {
 			return bf_error_set(err, BELFRY_INVALID_SCHEDULE,
-					"more than %u times of this interval in a row are left out one by "
-					"one: leave out whole hours or days instead",
-					rule->looks);
+					"the exceptions leave out the times of this interval one by one, as far as "
+					"was looked: leave out whole hours or days instead");
 		}
 	}
 	return BELFRY_OK;

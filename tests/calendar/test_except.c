@@ -198,6 +198,32 @@ static void what_leaves_nothing_is_refused(void **state)
 	}
 }
 
+static void random_field(uint64_t *seed, char *out, size_t size, int min, int max)
+{
+	int from = min + (int)walk_random(seed, (uint64_t)(max - min + 1));
+	int to = from + (int)walk_random(seed, (uint64_t)(max - from + 1));
+
+	switch (walk_random(seed, 4)) {
+	case 0: (void)snprintf(out, size, "*"); break;
+	case 1: (void)snprintf(out, size, "%d", from); break;
+	case 2: (void)snprintf(out, size, "%d-%d", from, to); break;
+	default: (void)snprintf(out, size, "*/%d", 2 + (int)walk_random(seed, (uint64_t)(max / 2)));
+	}
+}
+
+static void random_cron(uint64_t *seed, char *text, size_t size)
+{
+	char fields[5][24];
+
+	random_field(seed, fields[0], sizeof(fields[0]), 0, 59);
+	random_field(seed, fields[1], sizeof(fields[1]), 0, 23);
+	random_field(seed, fields[2], sizeof(fields[2]), 1, 28);
+	random_field(seed, fields[3], sizeof(fields[3]), 1, 12);
+	random_field(seed, fields[4], sizeof(fields[4]), 0, 6);
+	(void)snprintf(text, size, "%s %s %s %s %s", fields[0], fields[1], fields[2], fields[3],
+			fields[4]);
+}
+
 /* Hours on the hour, each with an exception of its own: nothing contiguous to jump over. */
 static void an_interval_that_meets_exceptions_only_is_given_up(void **state)
 {
@@ -212,19 +238,97 @@ static void an_interval_that_meets_exceptions_only_is_given_up(void **state)
 					BF_STR("UTC"), NULL, &rule, &err),
 			BELFRY_INVALID_SCHEDULE);
 	assert_non_null(strstr(err.message, "one by one"));
-	/* A month's hours are not too many. */
+	/* Neither a year's hours nor a day's seconds are too many, wherever it is asked. */
 	check_rule("{\"every\":\"1h\",\"anchor\":\"2026-01-01T00:00:00Z\","
-		   "\"except\":[{\"cron\":\"0 * * 1 *\"}]}",
-			"UTC", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z,2026-02-01T01:00:00Z");
-	/* A year's are, also where the rule begins with others, and beside a rule that fires. */
-	assert_int_equal(
-			belfry_rule_new(shared_zones(),
-					BF_STR("{\"any\":[{\"cron\":\"0 9 * * *\"},{\"every\":\"1h\","
-					       "\"anchor\":\"2026-01-01T00:00:00Z\","
-					       "\"except\":[{\"cron\":\"0 * * 4-11 *\"}]}]}"),
-					BF_STR("UTC"), NULL, &rule, &err),
-			BELFRY_INVALID_SCHEDULE);
-	assert_non_null(strstr(err.message, "one by one"));
+		   "\"except\":[{\"cron\":\"0 * * 1-11 *\"}]}",
+			"UTC", "2026-01-01T00:00:00Z", "2026-12-01T00:00:00Z,2026-12-01T01:00:00Z");
+	check_rule("{\"every\":\"PT5S\",\"anchor\":\"2026-12-01T00:00:00Z\","
+		   "\"except\":[{\"cron\":\"*/5 * 1-20 * * *\"}]}",
+			"UTC", "2026-12-01T00:59:50Z",
+			"2026-12-01T00:59:55Z,2026-12-01T21:00:00Z,2026-12-01T21:00:05Z");
+	check_rule("{\"every\":\"PT2M\",\"anchor\":\"2026-12-01T00:00:00Z\","
+		   "\"except\":[{\"cron\":\"*/2 * 2-31 * *\"}]}",
+			"UTC", "2026-12-02T12:00:00Z", "2027-01-01T00:00:00Z");
+	check_rule("{\"every\":\"PT1H\",\"anchor\":\"2026-01-01T00:00:00Z\","
+		   "\"except\":[{\"cron\":\"0 * * 1,3-12 *\"},{\"cron\":\"0 * 1-28 * *\"}]}",
+			"UTC", "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z");
+}
+
+#define WALKED_STEPS 3000
+
+/* Each step up to `due`, which is one if it is no later than `last`, against both expressions. */
+static void check_steps(const struct belfry_rule *rule, const struct bf_cron *excepts,
+		int64_t period, int64_t *step, belfry_time due, const char *json)
+{
+	for (; *step * BELFRY_SECOND <= due; *step += period) {
+		int64_t local = *step + belfry_rule_offset(rule, *step * BELFRY_SECOND);
+		bool is_left = bf_cron_next(&excepts[0], local) != local &&
+				bf_cron_next(&excepts[1], local) != local;
+		if (is_left != (*step * BELFRY_SECOND == due)) {
+			fail_msg("%s: %lld", json, (long long)*step);
+		}
+	}
+}
+
+static void random_except(uint64_t *seed, char *text, size_t size, struct bf_cron *ret_cron)
+{
+	size_t len = 0;
+
+	if (walk_random(seed, 2) == 0) {
+		len = (size_t)snprintf(text, size, "*/%d ", 1 + (int)walk_random(seed, 10));
+	}
+	random_cron(seed, text + len, size - len);
+	assert_int_equal(bf_cron_parse(bf_str(text), false, ret_cron, NULL), BELFRY_OK);
+	ret_cron->seconds = ret_cron->has_seconds ? ret_cron->seconds : (UINT64_C(1) << 60) - 1;
+}
+
+static bool compare_interval(uint64_t *seed)
+{
+	static const int64_t periods[] = {1, 5, 7, 45, 60, 420, 1800, 3600, 5400, 25200, 86400,
+			90000};
+	char texts[2][128];
+	struct bf_cron excepts[2];
+	struct belfry_rule *rule;
+	char json[512];
+	char anchor_text[BF_TIME_TEXT_BYTES];
+	int64_t period = periods[walk_random(seed, BF_COUNT(periods))];
+	int64_t anchor = at("2026-10-24T00:00:00Z") / BELFRY_SECOND +
+			(int64_t)walk_random(seed, 86400);
+
+	bf_time_format(anchor * BELFRY_SECOND, 0, anchor_text);
+	random_except(seed, texts[0], sizeof(texts[0]), &excepts[0]);
+	random_except(seed, texts[1], sizeof(texts[1]), &excepts[1]);
+	(void)snprintf(json, sizeof(json),
+			"{\"every\":\"PT%lldS\",\"anchor\":\"%s\",\"except\":[{\"cron\":\"%s\"},"
+			"{\"cron\":\"%s\"}]}",
+			(long long)period, anchor_text, texts[0], texts[1]);
+	if (belfry_rule_new(shared_zones(), bf_str(json), BF_STR("Europe/Berlin"), NULL, &rule,
+			    NULL) != BELFRY_OK) {
+		return false; /* nothing is left of it */
+	}
+	int64_t step = anchor;
+	belfry_time due = (anchor - 1) * BELFRY_SECOND;
+	while (step < anchor + WALKED_STEPS * period) {
+		if (belfry_rule_next(rule, due, &due) != BELFRY_OK) {
+			fail_msg("%s: never behind %lld", json, (long long)step);
+		}
+		check_steps(rule, excepts, period, &step, due, json);
+	}
+	belfry_rule_free(rule);
+	return true;
+}
+
+/* Against one look at each step, in a zone that changes its clocks. */
+static void random_intervals_with_exceptions_are_what_a_walk_leaves(void **state)
+{
+	uint64_t seed = 4;
+	int compared = 0;
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		compared += compare_interval(&seed) ? 1 : 0;
+	}
+	assert_true(compared > 200);
 }
 
 static void what_is_rare_is_found(void **state)
@@ -299,32 +403,6 @@ static bool is_left(const struct bf_cron *plain, const struct bf_cron *excepts, 
 	return true;
 }
 
-static void random_field(uint64_t *seed, char *out, size_t size, int min, int max)
-{
-	int from = min + (int)walk_random(seed, (uint64_t)(max - min + 1));
-	int to = from + (int)walk_random(seed, (uint64_t)(max - from + 1));
-
-	switch (walk_random(seed, 4)) {
-	case 0: (void)snprintf(out, size, "*"); break;
-	case 1: (void)snprintf(out, size, "%d", from); break;
-	case 2: (void)snprintf(out, size, "%d-%d", from, to); break;
-	default: (void)snprintf(out, size, "*/%d", 2 + (int)walk_random(seed, (uint64_t)(max / 2)));
-	}
-}
-
-static void random_cron(uint64_t *seed, char *text, size_t size)
-{
-	char fields[5][24];
-
-	random_field(seed, fields[0], sizeof(fields[0]), 0, 59);
-	random_field(seed, fields[1], sizeof(fields[1]), 0, 23);
-	random_field(seed, fields[2], sizeof(fields[2]), 1, 28);
-	random_field(seed, fields[3], sizeof(fields[3]), 1, 12);
-	random_field(seed, fields[4], sizeof(fields[4]), 0, 6);
-	(void)snprintf(text, size, "%s %s %s %s %s", fields[0], fields[1], fields[2], fields[3],
-			fields[4]);
-}
-
 /* A local row of minutes, before any zone: the search against one look at each. */
 static void compare_local(uint64_t *seed)
 {
@@ -396,6 +474,7 @@ int run_except_tests(void)
 			cmocka_unit_test(what_is_wrong_with_an_exception_is_named),
 			cmocka_unit_test(what_leaves_nothing_is_refused),
 			cmocka_unit_test(an_interval_that_meets_exceptions_only_is_given_up),
+			cmocka_unit_test(random_intervals_with_exceptions_are_what_a_walk_leaves),
 			cmocka_unit_test(what_is_rare_is_found),
 			cmocka_unit_test(too_many_exceptions_are_refused),
 			cmocka_unit_test(random_exceptions_are_what_a_walk_leaves_out),
