@@ -2,6 +2,9 @@
  * planner. */
 #include "cases.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "engine/settle.h"
 #include "planner_bench.h"
 
@@ -130,6 +133,82 @@ static void b11_a_run_is_ready_its_own_offset_after_its_due_time(void **state)
 	}
 	assert_in_range(sum / 31, 15 * BELFRY_MINUTE, 45 * BELFRY_MINUTE);
 	bf_batch_fini(&got.batch);
+}
+
+/* ---- every kind of rule ------------------------------------------------------------------------ */
+
+/* Each names 10:00 to 10:09, minute by minute, but for 10:01; then other times or nothing. */
+static const char *const kinds[] = {
+		"{\"cron\":\"* * * * *\",\"except\":[{\"cron\":\"1 10 * * *\"}],%s}",
+		"{\"every\":\"PT1M\",\"except\":[{\"cron\":\"1 10 * * *\"}],%s}",
+		"{\"every\":\"PT1M\",\"except\":[\"2026-01-05T10:01:00\"],%s}",
+		"{\"any\":[{\"any\":[{\"cron\":\"*/2 * * * *\"},{\"cron\":\"0 10 * * *\"}]},"
+		"{\"any\":[{\"cron\":\"1-59/2 * * * *\"}]}],\"except\":[{\"calendar\":\"c\",\"except\":["
+		"\"2026-01-05T10:01:00Z\"]}],%s}",
+		"{\"any\":[{\"every\":\"PT2M\"},{\"any\":[{\"cron\":\"3-59/2 * * * *\",\"not_before\":"
+		"\"2026-01-05T10:02:00Z\"}]},{\"at\":[\"2026-01-05T10:00:00Z\",\"2026-01-05T10:05:00Z\"]}],%s}",
+};
+
+static const int minutes[] = {0, 2, 3, 4, 5, 6, 7, 8, 9};
+
+#define KIND_BYTES 512
+
+static void put_kind(char (*ret_text)[KIND_BYTES], size_t kind, const char *member)
+{
+	const char *at = strstr(kinds[kind], "%s");
+	int before = (int)(at - kinds[kind]);
+
+	(void)snprintf(*ret_text, KIND_BYTES, "%.*s%s%s", before, kinds[kind], member, at + 2);
+}
+
+static void l07_l08_max_fires_ends_every_kind_of_rule_with_its_last_firing(void **state)
+{
+	struct settled got;
+	char text[KIND_BYTES];
+
+	(void)state;
+	for (size_t kind = 0; kind < BF_COUNT(kinds); kind++) {
+		put_kind(&text, kind, "\"max_fires\":5");
+		settle(&got, text, 5, 0, at_time(10, 9, 0));
+		assert_int_equal(got.s.run_count, 5);
+		for (size_t i = 0; i < 5; i++) {
+			assert_true(got.batch.runs[i].due_at == at_time(10, minutes[i], 0));
+		}
+		assert_true(got.s.is_spent && got.s.cursor == BELFRY_TIME_NEVER);
+		bf_batch_fini(&got.batch);
+		settle(&got, text, 2, 0,
+				at_time(10, 0, 30)); /* three have fired, one of two comes */
+		assert_int_equal(got.s.run_count, 1);
+		assert_true(!got.s.is_spent && got.s.cursor == at_time(10, 2, 0));
+		bf_batch_fini(&got.batch);
+		settle(&got, text, 0, 0, at_time(10, 9, 0));
+		assert_int_equal(got.s.run_count + got.s.gap_count, 0);
+		assert_true(got.s.is_spent && got.s.cursor == BELFRY_TIME_NEVER);
+		bf_batch_fini(&got.batch);
+	}
+}
+
+/* What coincides in a union is one Run, spread as whoever names it alone would spread it. */
+static void b11_every_kind_of_rule_spreads_the_same_due_time_alike(void **state)
+{
+	struct settled got;
+	char text[KIND_BYTES];
+
+	(void)state;
+	for (size_t kind = 0; kind < BF_COUNT(kinds); kind++) {
+		put_kind(&text, kind, "\"spread\":\"PT1H\"");
+		settle(&got, text, INT64_MAX, 0, at_time(10, 9, 0));
+		assert_int_equal(got.s.run_count, BF_COUNT(minutes));
+		for (size_t i = 0; i < BF_COUNT(minutes); i++) {
+			const struct belfry_new_run *run = &got.batch.runs[i];
+			struct belfry_id id;
+			belfry_time due = at_time(10, minutes[i], 0);
+			assert_int_equal(belfry_run_id(BF_STR("s"), due, &id), BELFRY_OK);
+			assert_int_equal(bf_id_compare(run->id, id), 0);
+			assert_true(run->ready_at == due + bf_id_spread(id, BELFRY_HOUR));
+		}
+		bf_batch_fini(&got.batch);
+	}
 }
 
 /* ---- the planner ------------------------------------------------------------------------------- */
@@ -315,6 +394,9 @@ int run_fires_tests(void)
 			cmocka_unit_test(
 					what_may_have_fired_before_spends_nothing_before_the_store_has_counted),
 			cmocka_unit_test(b11_a_run_is_ready_its_own_offset_after_its_due_time),
+			cmocka_unit_test(
+					l07_l08_max_fires_ends_every_kind_of_rule_with_its_last_firing),
+			cmocka_unit_test(b11_every_kind_of_rule_spreads_the_same_due_time_alike),
 			CASE(l08_the_last_firing_and_the_end_are_one_commit),
 			CASE(l08_the_last_time_of_a_window_fires_and_ends_it_too),
 			CASE(l08_the_last_instant_of_a_list_fires_and_ends_it_too),

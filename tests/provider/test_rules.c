@@ -76,7 +76,16 @@ static void t003_t015_a_rule_that_cannot_be_is_refused_and_nothing_changes(void 
 {
 	static const char *const rules[] = {"* * * *", "0 0 9 * * *", "0 0 30 2 *",
 			"{\"cron\":\"0 0 30 2 *\"}", "{\"cron\":\"0 9 * * *\",\"max_fires\":0}",
-			"{\"any\":[{\"cron\":\"0 9 * * *\",\"spread\":\"PT1M\"}]}"};
+			"{\"any\":[{\"cron\":\"0 9 * * *\",\"spread\":\"PT1M\"}]}",
+			/* six fields, within a union and within its exceptions */
+			"{\"any\":[{\"every\":\"1h\"},{\"any\":[{\"cron\":\"0 0 9 * * *\"}]}]}",
+			"{\"every\":\"1h\",\"except\":[{\"cron\":\"0 0 9 * * *\"}]}",
+			/* what can never be: a part of it, or what exceptions leave */
+			"{\"any\":[{\"every\":\"1h\"},{\"any\":[{\"cron\":\"0 0 30 2 *\"}]}]}",
+			"{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"* 9 * * *\"}]}",
+			"{\"every\":\"1h\",\"except\":[{\"cron\":\"* * * * *\"}]}",
+			"{\"at\":[\"2030-01-05T09:00:00Z\"],\"except\":[\"2030-01-05\"]}",
+			"{\"any\":[{\"every\":\"1h\",\"max_fires\":2}]}"};
 	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
 	struct host *host = host_new(*state);
 	struct belfry_schedule good = schedule_of("a", 1, "0 9 * * *");
@@ -89,6 +98,38 @@ static void t003_t015_a_rule_that_cannot_be_is_refused_and_nothing_changes(void 
 		assert_int_equal(host_apply(host, &bad), BELFRY_INVALID_SCHEDULE);
 		assert_true(state_of(host, &arena).next_due == next);
 		assert_int_equal(state_of(host, &arena).revision, 1);
+	}
+	host_free(host, 0);
+}
+
+/* ---- due times --------------------------------------------------------------------------------- */
+
+/* Monday to Friday at nine in Shanghai for a week, said in each kind of rule. */
+static void t001_due_times_of_a_week_are_the_same_in_every_kind_of_rule(void **state)
+{
+	static const char *const rules[] = {"0 9 * * 1-5",
+			"{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"* * * * 0,6\"}]}",
+			"{\"every\":\"PT24H\",\"anchor\":\"2036-01-07T01:00:00Z\","
+			"\"except\":[{\"cron\":\"* * * * 0,6\"}]}",
+			"{\"any\":[{\"any\":[{\"cron\":\"0 9 * * 1-3\"},{\"cron\":\"0 9 * * 3-4\"}]},"
+			"{\"any\":[{\"cron\":\"0 9 * * *\",\"except\":[{\"cron\":\"* * * * 0-4,6\"}]}]}]}"};
+	struct host *host = host_new(*state);
+	belfry_time monday = INT64_C(2083280400000000); /* 2036-01-07T01:00:00Z */
+	belfry_time due[6];
+	size_t count = 0;
+
+	for (size_t i = 0; i < BF_COUNT(rules); i++) {
+		struct belfry_schedule s = schedule_of("a", (int64_t)i + 1, rules[i]);
+		s.zone = BF_STR("Asia/Shanghai");
+		assert_int_equal(host_apply(host, &s), BELFRY_OK);
+		assert_int_equal(belfry_scheduler_due(host->scheduler, BF_STR("a"), monday - 1, due,
+						 6, &count, NULL),
+				BELFRY_OK);
+		assert_int_equal(count, 6);
+		for (size_t k = 0; k < 6; k++) {
+			belfry_duration days = k < 5 ? (belfry_duration)k : 7;
+			assert_true(due[k] == monday + days * BELFRY_DAY);
+		}
 	}
 	host_free(host, 0);
 }
@@ -106,6 +147,40 @@ static void check_due(struct host *host, size_t expected)
 					 &count, NULL),
 			BELFRY_OK);
 	assert_int_equal(count, expected);
+}
+
+/* The same over the whole way: a nested union with exceptions, and an interval. */
+static void l07_l08_b11_limits_and_spread_hold_for_other_kinds_of_rules(void **state)
+{
+	static const char *const rules[] = {
+			"{\"every\":\"PT1S\",\"except\":[\"2001-01-01\"],\"max_fires\":3,"
+			"\"spread\":\"PT1S\"}",
+			"{\"any\":[{\"any\":[{\"cron\":\"*/2 * * * * *\"}]},{\"cron\":\"* * * * * *\"}],"
+			"\"except\":[{\"calendar\":\"c\",\"except\":[\"2001-01-01\"]}],\"max_fires\":6,"
+			"\"spread\":\"PT1S\"}"};
+	BF_CLEANUP(belfry_arena_fini) struct belfry_arena arena = BELFRY_ARENA_INIT;
+	struct host *host = host_new(*state);
+	int64_t fired = 0;
+
+	host_start(host);
+	for (size_t i = 0; i < BF_COUNT(rules); i++) {
+		struct belfry_schedule s = schedule_of("a", (int64_t)i + 1, rules[i]);
+		assert_int_equal(host_apply(host, &s), BELFRY_OK);
+		wait_until(host, is_exhausted, NULL, "it has fired as often as it may");
+		wait_until(host, all_are_over, NULL, "its Runs are over");
+		fired += 3; /* the second rule's limit counts what the first one fired */
+		assert_int_equal(state_of(host, &arena).fired_count, fired);
+		assert_true(state_of(host, &arena).next_due == BELFRY_TIME_NEVER);
+		struct belfry_run_query runs = list_runs(host, &arena);
+		assert_int_equal(runs.count, (size_t)fired);
+		for (size_t k = 0; k < runs.count; k++) {
+			const struct belfry_run *run = &runs.runs[k];
+			assert_true(run->ready_at ==
+					run->due_at + bf_id_spread(run->id, BELFRY_SECOND));
+			assert_true(run->started_at >= run->ready_at);
+		}
+	}
+	host_free(host, 0);
 }
 
 static void l07_l08_a_rule_fires_as_often_as_it_may_and_ends_with_the_last(void **state)
@@ -293,6 +368,8 @@ int run_rules_tests(void)
 	const struct CMUnitTest tests[] = {
 			BOTH(t003_t015_a_rule_that_cannot_be_is_refused_and_nothing_changes),
 			BOTH(l07_l08_a_rule_fires_as_often_as_it_may_and_ends_with_the_last),
+			BOTH(t001_due_times_of_a_week_are_the_same_in_every_kind_of_rule),
+			BOTH(l07_l08_b11_limits_and_spread_hold_for_other_kinds_of_rules),
 			BOTH(why_says_of_an_earlier_time_that_the_revision_came_later),
 			BOTH(b11_a_spread_run_waits_for_its_ready_time_over_a_crash_and_a_disable),
 			BOTH(b11_a_spread_run_starts_when_it_is_ready_and_not_before),
