@@ -187,7 +187,11 @@ static void append_reason(struct bf_buf *buf, const struct belfry_why *why)
 	case BELFRY_WHY_RUN: bf_buf_append_text(buf, "there is a Run"); return;
 	case BELFRY_WHY_GAP: append_gap(buf, why->gap); return;
 	case BELFRY_WHY_NOT_DUE: append_not_due(buf, why); return;
-	case BELFRY_WHY_COMING: bf_buf_append_text(buf, "it is due in the future"); return;
+	case BELFRY_WHY_COMING:
+		bf_buf_append_text(buf,
+				why->at == 0 ? "nothing was due yet, and this comes first"
+					     : "it is due in the future");
+		return;
 	case BELFRY_WHY_PENDING: bf_buf_append_text(buf, "it is due, and not decided yet"); return;
 	case BELFRY_WHY_BEFORE:
 		bf_buf_append_text(buf, "before the deployment existed");

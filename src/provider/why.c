@@ -95,8 +95,8 @@ static void put_nearest(struct question *q)
 	}
 	bf_advance_latest(q->rule, bf_time_add(q->why->at, -BACK), bf_time_add(q->why->at, -1), 1,
 			&q->why->nearest_before, &count);
-	if (count == 0) {
-		q->why->nearest_before = 0;
+	if (count == 0 || q->why->nearest_before <= q->definition.anchor) {
+		q->why->nearest_before = 0; /* none, or before the schedule existed */
 	}
 	if (belfry_rule_next(q->rule, q->why->at, &q->why->nearest_after) != BELFRY_OK ||
 			is_behind_end(q, q->why->nearest_after)) {

@@ -412,6 +412,18 @@ static void why_tells_what_made_it_none_where_the_rule_names_it(void **state)
 			"not a due time of revision 3: it came into force later");
 }
 
+static void why_without_a_time_says_that_nothing_was_due_yet(void **state)
+{
+	struct runs_fixture *f = *state;
+
+	f->api.host.fake.why = (struct belfry_why){.kind = BELFRY_WHY_COMING,
+			.revision = 3,
+			.nearest_after = BELFRY_TIME_NEVER};
+	api_expect(&f->api, "GET", path_of(f, "/why"), NULL, 200, "");
+	assert_string_equal(api_text(&f->api, "reason"),
+			"nothing was due yet, and this comes first");
+}
+
 static void why_answers_every_kind_in_words(void **state)
 {
 	static struct belfry_gap gap = {.from = DUE,
@@ -521,6 +533,7 @@ int run_api_run_tests(void)
 			CASE(lateness_is_that_of_the_start),
 			CASE(output_is_text_and_can_be_had_in_ranges),
 			CASE(a_run_without_output_has_an_empty_one),
+			CASE(why_without_a_time_says_that_nothing_was_due_yet),
 			CASE(why_tells_what_made_it_none_where_the_rule_names_it),
 			CASE(why_answers_every_kind_in_words),
 			CASE(due_lists_coming_times_and_what_became_of_past_ones),

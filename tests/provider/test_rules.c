@@ -246,6 +246,11 @@ static void why_says_of_an_earlier_time_that_the_revision_came_later(void **stat
 	assert_int_equal(belfry_scheduler_why(host->scheduler, &why, &arena, NULL), BELFRY_OK);
 	assert_int_equal(why.kind, BELFRY_WHY_NOT_DUE);
 	assert_true(bf_str_equal(why.because, BF_STR("it came into force later")));
+	/* The nearest before is none that lies before the record. */
+	assert_true(why.nearest_before == why.at - BELFRY_MINUTE);
+	why.at = s.created_at + 1;
+	assert_int_equal(belfry_scheduler_why(host->scheduler, &why, &arena, NULL), BELFRY_OK);
+	assert_true(why.nearest_before == 0 && why.nearest_after > s.created_at);
 	host_free(host, 0);
 }
 
