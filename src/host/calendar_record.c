@@ -141,7 +141,8 @@ enum belfry_status bf_calendar_read(struct bf_host *host, struct belfry_str name
 
 	if (!bf_calendar_name_is_good(name)) {
 		return bf_error_set(err, BELFRY_INVALID,
-				"a calendar's name has 1 to %d letters, digits, \"-\", \"_\" and \".\"",
+				"a calendar's name has 1 to %d letters, digits, \"-\", \"_\" and \".\", and "
+				"does not begin with \".\"",
 				BF_CALENDAR_NAME_BYTES);
 	}
 	bf_json_reader_begin(&reader, body, "", err);

@@ -44,7 +44,8 @@ void bf_expansion_fini(struct bf_expansion *expansion)
 
 bool bf_calendar_name_is_good(struct belfry_str name)
 {
-	bool is_good = name.len > 0 && name.len <= BF_CALENDAR_NAME_BYTES;
+	/* "." and ".." mean another path to whoever takes a URL apart. */
+	bool is_good = name.len > 0 && name.len <= BF_CALENDAR_NAME_BYTES && name.ptr[0] != '.';
 
 	for (size_t i = 0; i < name.len && is_good; i++) {
 		char c = name.ptr[i];
@@ -82,7 +83,8 @@ static enum belfry_status refuse_unknown(struct walk *walk, const char *place,
 	struct belfry_str shown = bf_str_slice(name, 0, BF_CALENDAR_NAME_BYTES);
 	const char *remedy = bf_calendar_name_is_good(name)
 			? "make it with PUT /v1/calendars or `belfry calendars set`, or give dates instead"
-			: "a calendar's name has 1 to 64 letters, digits, \"-\", \"_\" and \".\"";
+			: "a calendar's name has 1 to 64 letters, digits, \"-\", \"_\" and \".\", and does not "
+			  "begin with \".\"";
 	char pointer[POINTER_BYTES];
 
 	make_pointer(pointer, place, "/calendar");

@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "base/json.h"
 
-/* A calendar's name: letters, digits, "-", "_" and "." */
+/* A calendar's name: letters, digits, "-", "_" and "."; it does not begin with "." */
 #define BF_CALENDAR_NAME_BYTES 64
 bool bf_calendar_name_is_good(struct belfry_str name);
 

@@ -225,6 +225,8 @@ static void names_are_letters_digits_and_three_signs(void **state)
 	assert_false(bf_calendar_name_is_good((struct belfry_str){name, sizeof(name)}));
 	assert_false(bf_calendar_name_is_good(BF_STR("")));
 	assert_false(bf_calendar_name_is_good(BF_STR("a b")));
+	assert_false(bf_calendar_name_is_good(BF_STR(".")));
+	assert_false(bf_calendar_name_is_good(BF_STR("..")));
 	assert_false(bf_calendar_name_is_good(BF_STR("a/b")));
 	assert_false(bf_calendar_name_is_good(BF_STR("\xc3\xa4")));
 	assert_false(bf_calendar_name_is_good(BF_STR("a\0b")));
