@@ -19,7 +19,7 @@
 /* Expressions that leave out some of a day's times, of one part and of all parts of a rule: each is looked
  * at for each shape of a month. */
 #define BF_EXCEPT_PARTIAL_MAX     ((size_t)16)
-#define BF_EXCEPT_PARTIAL_SUM_MAX ((size_t)32)
+#define BF_EXCEPT_PARTIAL_SUM_MAX ((size_t)24)
 /* ... and of one part where any of them has seconds, since a day has so many. */
 #define BF_EXCEPT_SECONDS_MAX ((size_t)4)
 /* ... and those that leave out whole days. */
